@@ -1,17 +1,17 @@
-//! One run of one task: how a conversation grows out of a log, what to do next, and doing it.
+//! The agent loop: one run of one task.
 //!
-//! Decisions are in [`conversation`], [`machine`] and [`compaction`]: pure, without a clock, a runtime or a
-//! disk. [`driver`] carries them out. A run knows of other tasks only by the messages it gets.
+//! [`conversation`], [`machine`] and [`compaction`] are pure: no clock, no runtime, no disk. [`driver`] performs their
+//! effects. A run learns about other tasks only from the messages it receives.
 
 pub mod compaction;
+pub mod context_gauge;
 pub mod control;
 pub mod conversation;
 pub mod driver;
-pub mod gauge;
 pub mod loop_watch;
 pub mod machine;
-pub mod prepare;
 pub mod prompt;
 pub mod repair;
+pub mod segment;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -1,21 +1,21 @@
-//! The loop that joins the terminal, the screen and the engine. Holds no rules and draws nothing.
+//! The event loop that connects the terminal, the UI and the engine. Contains no UI logic and draws nothing itself.
 
 pub mod demo;
 mod drafts;
 #[cfg(test)]
 mod gallery_tests;
-mod keeper;
-mod latest;
+mod latest_query;
 mod loaders;
-mod programs;
 mod reviews;
 pub mod screen;
 pub mod setup;
+mod state_file;
 mod themes;
+mod user_programs;
 
-pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal, Surroundings};
+pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal, TerminalEnv};
 pub use crate::ui::{ProjectChoice, Settings};
 pub use loaders::draft_conflicts;
-pub use programs::edit_files;
-pub use screen::{End, Opened, Options, check_terminal, key_problems, open, surroundings};
+pub use screen::{End, Options, StartingScreen, check_terminal, key_problems, open, terminal_env};
 pub use themes::missing_theme;
+pub use user_programs::edit_files;

@@ -1,10 +1,10 @@
-//! The ground floor: ids, time, faults, exact JSON, and what makes foreign text safe to keep and to show.
+//! Basic values and pure functions: ids, time, faults, exact JSON, money, keys, diffs, and sanitizing of untrusted
+//! text.
 //!
-//! Everything here is a value or a pure function. No I/O, no async, no drawing; the one contact with the
-//! outside is [`clock::SystemClock`], which reads the time of day so that nobody else has to.
+//! No I/O, no async, no drawing. [`clock::SystemClock`] is the only access to the outside world.
 
 pub mod clock;
-pub mod compare;
+pub mod diff;
 pub mod disk;
 pub mod fault;
 pub mod fuzzy;

@@ -1,45 +1,47 @@
-//! The command line: what can be asked, and how answers and failures are said.
+//! The command line: arguments, output and exit codes.
 //!
-//! Commands are thin. They find the project, call the rooms that do the work, and talk through one `console`.
+//! Commands are thin. They find the project, call the rooms that do the work, and print through one `Console`.
 
+mod agent_guard;
 mod agents;
 mod asks;
 mod check;
+mod completions;
 mod config;
 mod console;
 mod cost;
 mod demo;
-mod diary;
 mod diff;
 mod doctor;
 mod export;
-mod first;
 mod fork;
 mod gc;
 mod help;
 mod import;
 mod init;
-mod inside;
+mod locate;
 mod log;
-mod looks;
+mod logging;
 mod mcp;
 mod merge;
+mod onboarding;
+mod open_engine;
+mod open_read_only;
 mod outcome;
-mod pages;
-mod place;
 mod plain;
 mod projects;
+#[cfg(test)]
+mod reference;
 mod rewind;
 mod run;
-mod say;
 mod screen;
 mod search;
+mod send;
 mod signals;
+mod stdin;
 mod task;
 mod tree;
-mod viewer;
-mod words;
-mod work;
+mod ui_checks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,17 +52,17 @@ use crate::base::{FaultKind, known_secrets};
 use crate::process::environment;
 use console::{Console, Failure};
 
-/// The version, with the commit of a release.
+/// Version, with the commit for a release.
 pub(crate) const VERSION: &str = env!("MXD_VERSION");
 
 /// Terminal mission control for a tree of coding agents.
 #[derive(Parser)]
 #[command(name = "mxd", version = VERSION, about, disable_help_subcommand = true, after_help = help::TOPICS_LINE)]
 struct Cli {
-    /// Work on the repository at PATH instead of the one you are in.
+    /// Use the repository at PATH instead of the current one.
     #[arg(short = 'C', long, value_name = "PATH", global = true)]
     project: Option<PathBuf>,
-    /// Without a full screen: lines that are only ever added, for screen readers and plain terminals.
+    /// Line-by-line output for screen readers and plain terminals.
     #[arg(long)]
     plain: bool,
     #[command(subcommand)]
@@ -69,77 +71,90 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Play the whole job offline, on a small repository in a temporary folder. The model is scripted.
+    /// Watch a complete run offline: scripted model, real git, temporary repository.
     Demo(demo::Args),
-    /// Register a repository and write its `.mxd` folder. Never overwrites, makes no commit unless asked.
+    /// Register a repository and write its `.mxd` folder.
+    ///
+    /// Never overwrites a file. Commits only with `--commit`.
     Init(init::Args),
     /// Read and change settings.
     Config(config::Args),
-    /// Look at, try out and approve servers of external tools.
+    /// List, test and approve MCP servers.
     Mcp(mcp::Args),
-    /// List the profiles that tasks can have, and check them.
+    /// List and check the profiles that tasks can use.
     Agents(agents::Args),
-    /// Let the agents work, without a screen: on a goal, or on what is in progress.
+    /// Start a goal, or resume work in progress, without the screen.
     Run(run::Args),
-    /// Say something to a task.
-    Send(say::SendArgs),
-    /// List what waits for you.
+    /// Send a message to a task.
+    Send(send::SendArgs),
+    /// List open questions.
     Asks(asks::Args),
-    /// Answer a question, with the number of a choice or in your own words.
-    Answer(say::AnswerArgs),
-    /// Stop a task and what is below it, or everything.
-    Stop(say::StopArgs),
-    /// Make, change, move, close, reset and delete tasks.
+    /// Answer a question by choice number or text.
+    Answer(send::AnswerArgs),
+    /// Stop a task and its subtasks, or all tasks.
+    Stop(send::StopArgs),
+    /// Create, edit, move, close, reset and delete tasks.
     Task(task::Args),
-    /// Bring the worktree of a task back from its branch or its archive.
+    /// Restore a task's worktree, or a deleted task.
     Restore(task::RestoreArgs),
-    /// Show what a task changed: since it left its base, in a turn, between two turns.
+    /// Show what a task changed, in total or by turn.
     Diff(diff::Args),
-    /// Bring a task's work into the branch of the task above, or into the base branch. Or take that back.
+    /// Merge a task's branch, or undo a merge.
+    ///
+    /// Merges into the parent task's branch, or into the base branch.
     Merge(merge::Args),
-    /// Make a task's conversation, its files or both what they were after an earlier turn. Or take that back.
+    /// Rewind a task to an earlier turn, or redo.
+    ///
+    /// Rewinds the conversation, the files or both.
     Rewind(rewind::Args),
-    /// Make a task that goes on from another's conversation and files, now or after a turn.
+    /// Fork a task: copy its conversation and files.
     Fork(fork::Args),
-    /// Show what was spent.
+    /// Show costs by task, model or day.
     Cost(cost::Args),
-    /// Read sessions of Matrix, Claude Code and Codex as closed tasks. Their files are only read.
+    /// Import sessions of Matrix, Claude Code and Codex.
+    ///
+    /// Each session becomes a closed task. The original files are not changed.
     Import(import::Args),
-    /// List the registered repositories.
+    /// List registered repositories.
     Projects(projects::Args),
-    /// Show the tasks of this project.
+    /// Show the task tree.
     Tree(tree::Args),
-    /// Show the session of a task.
+    /// Show a task's session.
     Log(log::Args),
-    /// Write the conversation of a task as a document, with tool output folded.
+    /// Export a task's conversation as Markdown, HTML or JSON.
     Export(export::Args),
-    /// Search everything: titles, descriptions, results, messages and transcripts of all tasks.
+    /// Search the titles, messages and transcripts of all tasks.
     Search(search::Args),
-    /// Read every file, say what is wrong, mend what is safe.
+    /// Check data files for damage, and repair them.
     Check(check::Args),
-    /// Look at everything that work depends on, and say what to do where it is not in order. Changes nothing.
+    /// Check the environment and suggest fixes (read-only).
     Doctor(doctor::Args),
-    /// Free what is no longer needed. Never anything that is not archived.
+    /// Delete data that is no longer needed.
+    ///
+    /// Never deletes work that is not archived.
     Gc(gc::Args),
-    /// Explain a command or a topic.
+    /// Explain a command or topic.
     Help(help::Args),
-    /// Print a completion script for a shell.
-    Completions(pages::CompletionsArgs),
+    /// Print a shell completion script.
+    Completions(completions::CompletionsArgs),
     /// Print a manual page.
-    Man(pages::ManArgs),
+    Man(completions::ManArgs),
 }
 
-/// What went well, or did not, as a number for scripts.
+/// Help for arguments that name a task.
+const TASK_HELP: &str = "Task id or prefix (8+ characters)";
+
+/// Exit codes. 0 is success.
 mod exit {
-    /// Everything worked, but what was looked at is not in order.
+    /// The command ran and found problems.
     pub const PROBLEMS: u8 = 1;
-    /// The machine, or the program itself, let us down.
+    /// The environment or the program itself failed.
     pub const FAILED: u8 = 1;
-    /// Something waits for the person.
+    /// Work waits for the user.
     pub const WAITING: u8 = 2;
-    /// The command, or the configuration, cannot work as it is.
+    /// The command line or the configuration is wrong.
     pub const USAGE: u8 = 3;
-    /// An agent's process asked for something that only the user may do.
+    /// An agent's process ran a command that is reserved for the user.
     pub const REFUSED: u8 = 4;
 }
 
@@ -148,7 +163,7 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are answers; everything else is a misunderstanding.
+            // Help and version go to stdout and are not errors.
             let code = if error.use_stderr() { exit::USAGE } else { 0 };
             let _ = error.print();
             return ExitCode::from(code);
@@ -156,14 +171,14 @@ pub fn main() -> ExitCode {
     };
     known_secrets::remember(environment::secret_values(std::env::vars_os()));
     let mut console = Console::new();
-    if let Ok(home) = place::home() {
-        diary::start(&home);
-        if let Some(refusal) = inside::refusal(&home, cli.command.as_ref()) {
+    if let Ok(home) = locate::home() {
+        logging::start(&home);
+        if let Some(refusal) = agent_guard::refusal(&home, cli.command.as_ref()) {
             console.fault(&refusal);
             return ExitCode::from(exit::REFUSED);
         }
     }
-    let place = place::Here::new(cli.project);
+    let place = locate::ProjectLocator::new(cli.project);
     let done = match cli.command {
         None if cli.plain => plain::run(&mut console, &place),
         None => screen::run(&mut console, &place),
@@ -173,10 +188,10 @@ pub fn main() -> ExitCode {
         Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),
         Some(Command::Agents(args)) => agents::run(&mut console, &place, &args),
         Some(Command::Run(args)) => run::run(&mut console, &place, &args),
-        Some(Command::Send(args)) => say::send(&mut console, &place, &args),
+        Some(Command::Send(args)) => send::send(&mut console, &place, &args),
         Some(Command::Asks(args)) => asks::run(&mut console, &place, &args),
-        Some(Command::Answer(args)) => say::answer(&mut console, &place, &args),
-        Some(Command::Stop(args)) => say::stop(&mut console, &place, &args),
+        Some(Command::Answer(args)) => send::answer(&mut console, &place, &args),
+        Some(Command::Stop(args)) => send::stop(&mut console, &place, &args),
         Some(Command::Task(args)) => task::run(&mut console, &place, args),
         Some(Command::Restore(args)) => task::restore(&mut console, &place, &args),
         Some(Command::Diff(args)) => diff::run(&mut console, &place, &args),
@@ -194,12 +209,12 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor(args)) => doctor::run(&mut console, &place, &args),
         Some(Command::Gc(args)) => gc::run(&mut console, &place, &args),
         Some(Command::Help(args)) => help::run(&mut console, &args),
-        Some(Command::Completions(args)) => pages::completions(&mut console, &args),
-        Some(Command::Man(args)) => pages::man(&mut console, &args),
+        Some(Command::Completions(args)) => completions::completions(&mut console, &args),
+        Some(Command::Man(args)) => completions::man(&mut console, &args),
     };
     match done {
         Ok(code) => ExitCode::from(code),
-        // Whoever read our output has seen enough.
+        // The reader of the output closed the pipe.
         Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(Failure::Fault(fault)) => {
             console.fault(&fault);

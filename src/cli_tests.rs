@@ -7,11 +7,11 @@ use clap::error::ErrorKind;
 use super::*;
 
 #[test]
-fn the_commands_are_put_together_correctly() {
+fn the_command_declarations_are_valid() {
     Cli::command().debug_assert();
 }
 
-/// Returns every source and every page, with its text.
+/// Returns every source file and documentation page, with its text.
 fn texts() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut texts = vec![(PathBuf::from("README.md"), std::fs::read_to_string(root.join("README.md")).unwrap())];
@@ -31,13 +31,13 @@ fn texts() -> Vec<(PathBuf, String)> {
     texts
 }
 
-/// Returns what stands between each two of `mark`, line by line.
+/// Returns the texts between pairs of `mark`, line by line.
 fn between(text: &str, mark: char) -> impl Iterator<Item = &str> {
     text.lines().flat_map(move |line| line.split(mark).skip(1).step_by(2))
 }
 
-/// Returns the command lines that a sentence means by `command`: placeholders filled in, alternatives apart.
-fn meant(command: &str) -> Vec<Vec<String>> {
+/// Expands a command in a sentence into command lines: fills placeholders and splits alternatives.
+fn expand(command: &str) -> Vec<Vec<String>> {
     let mut filled = String::new();
     let mut rest = command.split(" | ").next().unwrap();
     while let Some((before, after)) = rest.split_once('{') {
@@ -81,11 +81,11 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Returns why the command line is not understood. The bare name of a command is.
-fn complaint(line: &[String]) -> Option<String> {
+/// Returns the parse error of a command line. The bare name of a command is accepted.
+fn parse_error(line: &[String]) -> Option<String> {
     let error = Cli::command().try_get_matches_from(line).err()?;
     let mut command = Cli::command();
-    // With an option it is more than a name: somebody will paste it.
+    // With an option it is more than a name: users will paste it.
     let names_a_command = line[1..].iter().all(|word| {
         let next = command.find_subcommand(word).cloned();
         next.map(|next| command = next).is_some()
@@ -104,7 +104,7 @@ fn complaint(line: &[String]) -> Option<String> {
 }
 
 #[test]
-fn every_command_that_a_sentence_or_a_page_names_is_understood() {
+fn every_command_in_messages_and_pages_parses() {
     let mut seen = 0;
     let mut wrong = BTreeMap::new();
     for (path, text) in texts() {
@@ -112,14 +112,14 @@ fn every_command_that_a_sentence_or_a_page_names_is_understood() {
         let shown = text.lines().filter_map(|line| line.strip_prefix("$ ")).filter(|line| line.starts_with("mxd "));
         let shown = shown.map(|line| line.split('#').next().unwrap());
         for command in quoted.chain(shown) {
-            // A sentence about a command that is not known yet when it is written.
+            // The command itself is a placeholder.
             if command.starts_with("mxd {") {
                 continue;
             }
-            for line in meant(command) {
+            for line in expand(command) {
                 seen += 1;
-                if let Some(complaint) = complaint(&line) {
-                    wrong.insert(format!("{}: {command}", path.display()), complaint);
+                if let Some(error) = parse_error(&line) {
+                    wrong.insert(format!("{}: {command}", path.display()), error);
                 }
             }
         }
@@ -129,7 +129,7 @@ fn every_command_that_a_sentence_or_a_page_names_is_understood() {
 }
 
 #[test]
-fn commands_in_sentences_stand_in_backticks_where_the_test_above_finds_them() {
+fn commands_in_messages_are_in_backticks() {
     let cli = Cli::command();
     let names: Vec<String> = cli.get_subcommands().map(|command| format!("mxd {} ", command.get_name())).collect();
     let mut wrong = Vec::new();
@@ -137,7 +137,7 @@ fn commands_in_sentences_stand_in_backticks_where_the_test_above_finds_them() {
         for (line, number) in text.lines().zip(1..) {
             let is_comment = line.trim_start().starts_with("//");
             for sentence in line.split('"').skip(1).step_by(2).filter(|_| !is_comment) {
-                // A command alone needs no backticks.
+                // A message that is only a command needs no backticks.
                 let loose = format!("{} ", sentence.trim_start().strip_prefix("mxd ").unwrap_or(sentence));
                 let open: String = loose.split('`').step_by(2).collect();
                 if names.iter().any(|name| open.contains(name.as_str())) {
@@ -150,12 +150,12 @@ fn commands_in_sentences_stand_in_backticks_where_the_test_above_finds_them() {
 }
 
 #[test]
-fn the_checks_of_sentences_can_fail() {
-    assert!(complaint(&words("mxd tre")).is_some());
-    assert!(complaint(&words("mxd config set --globl a b")).is_some());
-    assert!(complaint(&words("mxd task edit x --budget many")).is_some());
-    assert!(complaint(&words("mxd merge --undo")).is_some());
-    assert_eq!(complaint(&words("mxd config set")), None);
-    assert_eq!(meant("mxd task new|close TASK").len(), 2);
+fn the_checks_of_commands_can_fail() {
+    assert!(parse_error(&words("mxd tre")).is_some());
+    assert!(parse_error(&words("mxd config set --globl a b")).is_some());
+    assert!(parse_error(&words("mxd task edit x --budget many")).is_some());
+    assert!(parse_error(&words("mxd merge --undo")).is_some());
+    assert_eq!(parse_error(&words("mxd config set")), None);
+    assert_eq!(expand("mxd task new|close TASK").len(), 2);
     assert_eq!(words(r#"mxd config set 'models."a.b".window' 5"#)[3], r#"models."a.b".window"#);
 }

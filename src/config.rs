@@ -1,9 +1,9 @@
-//! Settings: which keys exist, how three files and the environment become one answer, and who may set what.
+//! Settings: the table of keys, and how three files and the environment are merged into effective values.
 //!
-//! Every key is declared once, in [`table`]; checking, suggestions, help, documentation and defaults read it. The
-//! room works on text: it parses, merges, shows and edits, and [`paths`] says where files live; reading and writing
-//! them is done by others. Invariants: a secret is never shown; a file that is not understood is never rewritten;
-//! a repository's file can neither reach a credential or a host nor make anything run.
+//! Every key is declared once, in [`table`]; validation, suggestions, help, documentation and defaults read it. The
+//! module works on text: it parses, merges, prints and edits. It does not read or write files; [`paths`] only names
+//! them. Invariants: a secret is never printed; a file that cannot be parsed is never rewritten; a repository's file
+//! cannot set credentials or hosts, and cannot run anything.
 
 pub mod edit;
 pub mod environment;
@@ -28,19 +28,19 @@ pub mod trust;
 mod document;
 mod validate;
 
-pub use edit::{Edit, EditError};
+pub use edit::{EditError, SettingsEdit};
 pub use environment::Environment;
 pub use key_path::KeyPath;
 pub use layer::{Layer, Origin};
 pub use mask::holds_secret;
 pub use merge::{Merged, merge};
 pub use paths::{Home, ProjectFolder, RepoFiles};
-pub use problem::{Place, Problem, Severity, Trouble};
+pub use problem::{FileLocation, Problem, ProblemKind, Severity};
 pub use profile::Profile;
 pub use read::LayerFile;
 pub use reference::{reference, summary};
 pub use schema::schema;
 pub use settings::Settings;
-pub use show::{SettingRow, Shown};
-pub use table::{KEYS, Nowhere};
+pub use show::{MaskedSetting, SettingRow};
+pub use table::{KEYS, PathError};
 pub use trust::{Server, ServerState};

@@ -1,68 +1,70 @@
-//! Git, as far as Matrix needs it. The only room that knows what a repository looks like.
+//! Git access. The only module that knows the layout of a repository.
 //!
-//! Reading goes through libgit2; the `git` program runs where its behaviour is the contract, through one module. Of tasks
-//! this room knows their ids and nothing else. The doors:
+//! Reads go through libgit2. The `git` program runs where its exact behaviour matters, through `program`. The module
+//! knows task ids and nothing else about tasks. Entry points:
 //!
-//! - [`place::Place`]: which repository a folder is in, and its base branch; [`commit::only`]: a commit in the person's name.
-//! - [`branch`]: what a task's branch and worktree are called.
+//! - [`discover::RepoLocation`]: the repository of a folder and its base branch.
+//! - [`commit::commit_files`]: a commit as the user.
+//! - [`branch`]: names of a task's branch and worktree.
 //! - [`Worktrees`]: `open`, `create`, `remove`, `restore`, `stray`, `tidy`, `empty_trash`, `unlock_index`, `checkout`.
 //! - [`status`]: `dirty`, `diffstat`, `drift` of a [`Checkout`].
 //! - [`include::copy`]: ignored files that a new worktree gets.
-//! - [`Worktrees`] again: `take_snapshot`, `snapshots`, `put_back`, `prune_snapshots` (see [`snapshot`]), and `preview`,
-//!   `land`, `undo_landing`, `recover_landings` (see [`merge`]); `break_locks`, what a killed process left on refs.
-//!   `mend_torn`: what a loss of power left half written (see [`torn`]).
-//! - [`diff`]: `between`, `since_base`; [`radar::Radar`]: which live branches would conflict.
-//! - [`health`]: whether git is new enough, knows the person, and is not locked.
-//! - [`repo_file`]: reads and creates files of a repository that Matrix itself uses, links and devices refused.
+//! - [`Worktrees`] also has `take_snapshot`, `snapshots`, `restore_snapshot`, `prune_snapshots` (see [`snapshot`]);
+//!   `preview`, `merge`, `undo_merge`, `recover_merges` (see [`merge`]); `break_locks` for locks left by a killed
+//!   process; and `repair_torn_writes` for half-written files after a power loss (see [`power_loss`]).
+//! - [`diff`]: `between`, `since_base`; [`conflict_scan::ConflictScanner`]: which live branches would conflict.
+//! - [`health`]: git's version, the user's identity, stale locks.
+//! - [`repo_file`]: reads and creates the files of a repository that Matrix uses; refuses links and devices.
 //! - [`hooks::folders`]: where git would find hooks among the files of a checkout.
-//! - [`AgentGit`]: git in the environment of agents' processes.
+//! - [`AgentGit`]: git settings in the environment of agent processes.
 
 pub mod agent_env;
 mod anchor;
 pub mod branch;
-mod capture;
-mod capture_changes;
 pub mod commit;
 mod conflict;
+pub mod conflict_scan;
+pub(crate) mod crash_points;
 pub mod diff;
 mod dir;
+pub mod discover;
 mod entry;
 mod error;
 mod exec_settings;
-pub mod fresh;
-mod glance;
+mod filters;
 pub mod health;
 pub mod hooks;
 pub mod include;
 mod index;
-mod last_kept;
+pub mod init;
 mod library;
 mod locks;
 pub mod merge;
-pub mod place;
+pub mod power_loss;
 mod program;
-pub mod radar;
 mod refs;
 pub mod repo_file;
-mod seen;
-mod situation;
-mod smudge;
+mod review_marks;
 pub mod snapshot;
+mod snapshot_cache;
+mod stat_fingerprint;
 pub mod status;
-pub(crate) mod step;
-pub mod torn;
 pub mod tree;
+mod tree_capture;
+mod tree_update;
 pub mod union;
-#[cfg_attr(not(target_os = "linux"), path = "git/watch_elsewhere.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "git/watch_unsupported.rs")]
 mod watch;
 pub mod worktree;
+mod worktree_diagnosis;
 mod worktree_files;
 
 pub use agent_env::AgentGit;
-pub use capture::LeftOut;
 pub use entry::Head;
 pub use error::Error;
 pub use program::Checkout;
+pub use tree_capture::LeftOut;
 pub use worktree::{
-    BranchFate, Known, Looks, Removal, Removed, Restored, Standing, Start, Stray, Uncommitted, Wanted, Why, Worktrees,
+    BranchFate, BranchStart, OwnedWorktree, RecreateReason, Removal, RemovalOutcome, RestoreOutcome, SnapshotCounts,
+    Stray, Uncommitted, WorktreeSpec, WorktreeState, Worktrees,
 };

@@ -1,18 +1,18 @@
-//! Sessions of other programs, read as closed tasks: Matrix's first version, Claude Code and Codex.
+//! Imports sessions of Claude Code, Codex and the first version of Matrix as closed tasks.
 //!
-//! Owns what their files look like and how a foreign conversation becomes one of ours. Their files are only read. What
-//! cannot be understood is left out and counted, never guessed at. The same file always becomes the same tasks and the
-//! same events, so that importing twice makes nothing twice.
+//! Owns the foreign file formats and the conversion to our events. Never writes foreign files. Lines that cannot be
+//! parsed are skipped and counted. The same file always gives the same task and event ids, so a second import creates
+//! no duplicates.
 
 mod claude;
 mod codex;
+mod convert;
 mod find;
 mod item;
 mod lines;
 mod matrix;
-mod shelve;
+mod store;
 mod value;
-mod weave;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use serde::Serialize;
 use crate::base::Timestamp;
 
 pub use find::{Homes, Wanted, candidates};
-pub use item::{Item, Picture, What};
-pub use shelve::{Fate, Shelved, fate, shelve, tasks};
+pub use item::{ItemKind, Picture, SessionItem};
+pub use store::{ImportStatus, ImportedSession, import_status, store_sessions, task_ids};
 
-/// Whose sessions they are.
+/// The program that wrote a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -37,7 +37,7 @@ pub enum Origin {
 impl Origin {
     pub const ALL: [Self; 3] = [Self::Matrix, Self::Claude, Self::Codex];
 
-    /// The word for commands and files.
+    /// The name in commands and files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Matrix => "matrix",
@@ -46,7 +46,7 @@ impl Origin {
         }
     }
 
-    /// The name for people.
+    /// The name in messages and titles.
     pub fn name(self) -> &'static str {
         match self {
             Self::Matrix => "Matrix (TypeScript)",
@@ -62,38 +62,38 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A session of another program, understood.
+/// A parsed session of another program.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Foreign {
+pub struct ForeignSession {
     pub origin: Origin,
-    /// What the other program calls it. Unique among its sessions.
+    /// The id in the other program, unique there.
     pub session: String,
     pub title: String,
     pub description: String,
-    /// Where its agent worked.
+    /// The working directory of its agent.
     pub cwd: Option<PathBuf>,
     pub started: Timestamp,
-    /// The session that this one was started from.
-    pub above: Option<String>,
+    /// The session that started this one.
+    pub parent: Option<String>,
     pub path: PathBuf,
-    /// How long the file was.
+    /// The size of the file.
     pub bytes: u64,
-    pub items: Vec<Item>,
-    /// Lines that are damaged, too long, or of a kind that nobody knows.
+    pub items: Vec<SessionItem>,
+    /// Number of lines that are damaged, too long, or of an unknown kind.
     pub left_out: usize,
 }
 
-/// Why a file could not be read at all.
+/// The reason why a file cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error("cannot read {}: {source}", .path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("{} holds no session of a kind that is known", .0.display())]
+    #[error("{} is not a session file of a known format", .0.display())]
     Unknown(PathBuf),
 }
 
-/// Reads the sessions in a file: the conversation itself, and those of helpers that are kept in the same file.
-pub fn read(path: &Path, origin: Option<Origin>) -> Result<Vec<Foreign>, ImportError> {
+/// Reads the sessions in a file: the conversation, and those of its sub-agents in the same file.
+pub fn read(path: &Path, origin: Option<Origin>) -> Result<Vec<ForeignSession>, ImportError> {
     let unreadable = |source| ImportError::Unreadable { path: path.to_owned(), source };
     let read = lines::read(path).map_err(unreadable)?;
     let origin =

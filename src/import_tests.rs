@@ -17,13 +17,13 @@ const CLAUDE: &str = concat!(
     "\n",
 );
 
-struct Shelf {
+struct Fixture {
     folder: tempfile::TempDir,
     tree: Tree,
     disk: Arc<dyn Disk>,
 }
 
-impl Shelf {
+impl Fixture {
     fn new() -> Self {
         let ids = IdSource::seeded(Arc::new(SystemClock), 1);
         let root = TaskNode::new(TaskId::fresh(&ids), "orchestrator", "orchestrator", SystemClock.now());
@@ -41,26 +41,26 @@ impl Shelf {
         path
     }
 
-    fn import(&mut self, path: &Path) -> Vec<Shelved> {
+    fn import(&mut self, path: &Path) -> Vec<ImportedSession> {
         let foreign = read(path, None).unwrap();
         let blobs = Blobs::new(self.disk.clone(), self.folder.path().join("blobs"));
         let (sessions, disk) = (self.sessions(), self.disk.clone());
-        shelve(&disk, &sessions, &blobs, &mut self.tree, &foreign, SystemClock.now()).unwrap()
+        store_sessions(&disk, &sessions, &blobs, &mut self.tree, &foreign, SystemClock.now()).unwrap()
     }
 }
 
 #[test]
 fn a_session_becomes_a_closed_task_that_can_be_read() {
-    let mut shelf = Shelf::new();
-    let path = shelf.file("s1.jsonl", CLAUDE);
+    let mut fixture = Fixture::new();
+    let path = fixture.file("s1.jsonl", CLAUDE);
     let before = fs::read(&path).unwrap();
-    let shelved = shelf.import(&path);
-    assert_eq!((shelved.len(), shelved[0].fate), (1, Fate::New));
-    let node = shelf.tree.get(shelved[0].task).unwrap();
+    let imported = fixture.import(&path);
+    assert_eq!((imported.len(), imported[0].status), (1, ImportStatus::New));
+    let node = fixture.tree.get(imported[0].task).unwrap();
     assert_eq!((node.title.as_str(), node.status), ("Add division", Status::Closed));
-    let above = shelf.tree.get(node.parent.unwrap()).unwrap();
-    assert_eq!((above.title.as_str(), above.parent), ("Imported from Claude Code", Some(shelf.tree.root_id())));
-    let active = shelf.sessions().active(shelved[0].task).unwrap();
+    let above = fixture.tree.get(node.parent.unwrap()).unwrap();
+    assert_eq!((above.title.as_str(), above.parent), ("Imported from Claude Code", Some(fixture.tree.root_id())));
+    let active = fixture.sessions().active(imported[0].task).unwrap();
     let kinds: Vec<_> = active.events.iter().map(|event| event.body.kind()).collect();
     assert_eq!(kinds, ["task_changed", "message", "messages_consumed", "assistant_text", "turn_ended"]);
     assert_eq!((active.damage.bad_lines, active.damage.gaps), (0, 0));
@@ -68,89 +68,89 @@ fn a_session_becomes_a_closed_task_that_can_be_read() {
 }
 
 #[test]
-fn importing_twice_makes_nothing_twice_and_a_longer_file_is_taken_over() {
-    let mut shelf = Shelf::new();
-    let path = shelf.file("s1.jsonl", CLAUDE);
-    let first = shelf.import(&path)[0];
-    let kept = fs::read(shelf.sessions().path(first.task)).unwrap();
-    let tasks = shelf.tree.len();
-    assert_eq!(shelf.import(&path), [Shelved { fate: Fate::Known, events: 0, ..first }]);
-    assert_eq!((fs::read(shelf.sessions().path(first.task)).unwrap(), shelf.tree.len()), (kept, tasks));
+fn a_second_import_creates_no_duplicates_and_a_longer_file_is_updated() {
+    let mut fixture = Fixture::new();
+    let path = fixture.file("s1.jsonl", CLAUDE);
+    let first = fixture.import(&path)[0];
+    let kept = fs::read(fixture.sessions().path(first.task)).unwrap();
+    let tasks = fixture.tree.len();
+    assert_eq!(fixture.import(&path), [ImportedSession { status: ImportStatus::Known, events: 0, ..first }]);
+    assert_eq!((fs::read(fixture.sessions().path(first.task)).unwrap(), fixture.tree.len()), (kept, tasks));
 
     let more = CLAUDE.to_owned()
         + r#"{"parentUuid":"b","isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"More"},"uuid":"c","timestamp":"2026-05-26T07:28:45.079Z"}"#;
-    let path = shelf.file("s1.jsonl", more);
-    let grown = shelf.import(&path)[0];
-    assert_eq!((grown.task, grown.fate, shelf.tree.len()), (first.task, Fate::Grown, tasks));
-    assert_eq!(shelf.sessions().active(first.task).unwrap().events.len(), 7);
-    assert_eq!(shelf.import(&path)[0].fate, Fate::Known);
+    let path = fixture.file("s1.jsonl", more);
+    let grown = fixture.import(&path)[0];
+    assert_eq!((grown.task, grown.status, fixture.tree.len()), (first.task, ImportStatus::Grown, tasks));
+    assert_eq!(fixture.sessions().active(first.task).unwrap().events.len(), 7);
+    assert_eq!(fixture.import(&path)[0].status, ImportStatus::Known);
 }
 
 #[test]
-fn a_task_that_went_on_here_is_left_alone() {
-    let mut shelf = Shelf::new();
-    let path = shelf.file("s1.jsonl", CLAUDE);
-    let task = shelf.import(&path)[0].task;
-    let log = shelf.sessions().path(task);
+fn a_task_that_was_continued_here_is_not_changed() {
+    let mut fixture = Fixture::new();
+    let path = fixture.file("s1.jsonl", CLAUDE);
+    let task = fixture.import(&path)[0].task;
+    let log = fixture.sessions().path(task);
     let text = fs::read_to_string(&log).unwrap();
     let last = text.lines().last().unwrap();
     let id = last.split('"').nth(5).unwrap();
     let next = last.replace(id, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
     fs::write(&log, format!("{text}{next}\n")).unwrap();
     let kept = fs::read(&log).unwrap();
-    let path = shelf.file("s1.jsonl", format!("{CLAUDE}\n"));
-    assert_eq!(shelf.import(&path)[0].fate, Fate::Kept);
+    let path = fixture.file("s1.jsonl", format!("{CLAUDE}\n"));
+    assert_eq!(fixture.import(&path)[0].status, ImportStatus::Kept);
     assert_eq!(fs::read(&log).unwrap(), kept);
 }
 
 #[test]
-fn torn_foreign_and_huge_lines_are_counted_and_the_rest_is_read() {
-    let mut shelf = Shelf::new();
+fn torn_unknown_and_huge_lines_are_counted_and_the_rest_is_read() {
+    let mut fixture = Fixture::new();
     let mut bytes = CLAUDE.as_bytes().to_vec();
     bytes.extend_from_slice(b"\xff\xfe\x00 no text\n[1,2]\n\"a string\"\n\n");
     bytes.push(b'{');
     bytes.extend(std::iter::repeat_n(b'x', crate::store::line::MAX_LINE + 10));
     bytes.extend_from_slice(b"\n{\"parentUuid\":\"b\",\"type\":\"user\",\"mess");
-    let path = shelf.file("s1.jsonl", &bytes);
+    let path = fixture.file("s1.jsonl", &bytes);
     let foreign = &read(&path, None).unwrap()[0];
     assert_eq!((foreign.left_out, foreign.items.len()), (5, 2));
-    assert_eq!(shelf.import(&path)[0].fate, Fate::New);
+    assert_eq!(fixture.import(&path)[0].status, ImportStatus::New);
 }
 
 #[test]
-fn a_file_that_is_nobodys_session_is_refused_and_one_that_says_nothing_gives_nothing() {
-    let shelf = Shelf::new();
-    let other = shelf.file("other.jsonl", "{\"a\":1}\n");
+fn an_unknown_file_is_refused_and_an_empty_one_gives_nothing() {
+    let fixture = Fixture::new();
+    let other = fixture.file("other.jsonl", "{\"a\":1}\n");
     assert!(matches!(read(&other, None), Err(ImportError::Unknown(_))));
-    assert!(matches!(read(shelf.folder.path(), None), Err(ImportError::Unreadable { .. })));
+    assert!(matches!(read(fixture.folder.path(), None), Err(ImportError::Unreadable { .. })));
     assert!(matches!(read(Path::new("/dev/zero"), None), Err(ImportError::Unreadable { .. })));
     assert!(read(&other, Some(Origin::Claude)).unwrap().is_empty());
 }
 
 #[test]
-fn sessions_are_looked_for_where_the_programs_keep_them() {
-    let shelf = Shelf::new();
-    let home = shelf.folder.path().join("home");
-    let inside = shelf.file("home/.claude/projects/-home-ann-calc/s1.jsonl", CLAUDE);
-    shelf.file(
+fn sessions_are_found_in_the_programs_folders() {
+    let fixture = Fixture::new();
+    let home = fixture.folder.path().join("home");
+    let inside = fixture.file("home/.claude/projects/-home-ann-calc/s1.jsonl", CLAUDE);
+    fixture.file(
         "home/.claude/projects/-home-ann-calculus/s2.jsonl",
         CLAUDE.replace("/home/ann/calc", "/home/ann/calculus"),
     );
-    shelf.file("home/.claude/projects/-home-bob/s3.jsonl", CLAUDE);
+    fixture.file("home/.claude/projects/-home-bob/s3.jsonl", CLAUDE);
     let meta = r#"{"timestamp":"2026-10-29T00:59:38Z","type":"session_meta","payload":{"id":"c1","cwd":"/home/ann/calc/src"}}"#;
-    let rollout = shelf.file("home/.codex/sessions/2026/10/29/rollout-1.jsonl", meta);
-    // The first versions said where they were only to their model.
+    let rollout = fixture.file("home/.codex/sessions/2026/10/29/rollout-1.jsonl", meta);
+    // The first versions stored the working directory only in the prompt.
     let told = concat!(
         r#"{"id":"c0","timestamp":"2025-06-01T10:00:00Z","instructions":null}"#,
         "\n",
         r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\nCurrent working directory: /home/ann/calc\n</environment_context>"}]}"#,
     );
-    let first = shelf.file("home/.codex/sessions/2025/06/01/rollout-0.jsonl", told);
-    shelf.file(
+    let first = fixture.file("home/.codex/sessions/2025/06/01/rollout-0.jsonl", told);
+    fixture.file(
         "home/.mxd/projects.json",
         r#"[{"id":"01JP","path":"/home/ann/calc"},{"id":"../..","path":"/home/ann/calc"}]"#,
     );
-    let task = shelf.file("home/.mxd/projects/01JP/plugin/matrix/tasks/01JT.jsonl", "{}");
+    let task = fixture.file("home/.mxd/projects/01JP/plugin/matrix/tasks/01JT.jsonl", "{}");
     std::os::unix::fs::symlink(&home, home.join(".codex/sessions/loop")).unwrap();
     let homes = Homes::locate(Some(&home), |_| None);
     let found = candidates(Wanted::In(Path::new("/home/ann/calc"), &homes), None).unwrap();
@@ -160,7 +160,7 @@ fn sessions_are_looked_for_where_the_programs_keep_them() {
     assert_eq!(moved.codex.as_deref(), Some(Path::new("/elsewhere")));
 }
 
-/// Pieces that real lines are made of, put together at random.
+/// Random combinations of the parts of real lines.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let key = prop::sample::select(vec![
         "type",
@@ -228,18 +228,18 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
     #[test]
-    fn whatever_a_file_holds_it_is_read_without_harm(lines in prop::collection::vec(line(), 0..24)) {
-        let mut shelf = Shelf::new();
-        let path = shelf.file("x.jsonl", lines.join(&b'\n'));
+    fn any_file_is_read_without_panicking(lines in prop::collection::vec(line(), 0..24)) {
+        let mut fixture = Fixture::new();
+        let path = fixture.file("x.jsonl", lines.join(&b'\n'));
         for origin in Origin::ALL {
             let foreign = read(&path, Some(origin)).unwrap();
-            let blobs = Blobs::new(shelf.disk.clone(), shelf.folder.path().join("blobs"));
-            let (sessions, disk) = (shelf.sessions(), shelf.disk.clone());
-            let first = shelve(&disk, &sessions, &blobs, &mut shelf.tree, &foreign, SystemClock.now()).unwrap();
-            let again = shelve(&disk, &sessions, &blobs, &mut shelf.tree, &foreign, SystemClock.now()).unwrap();
-            prop_assert!(again.iter().all(|shelved| shelved.fate == Fate::Known));
-            for shelved in first {
-                let active = sessions.active(shelved.task).unwrap();
+            let blobs = Blobs::new(fixture.disk.clone(), fixture.folder.path().join("blobs"));
+            let (sessions, disk) = (fixture.sessions(), fixture.disk.clone());
+            let first = store_sessions(&disk, &sessions, &blobs, &mut fixture.tree, &foreign, SystemClock.now()).unwrap();
+            let again = store_sessions(&disk, &sessions, &blobs, &mut fixture.tree, &foreign, SystemClock.now()).unwrap();
+            prop_assert!(again.iter().all(|imported| imported.status == ImportStatus::Known));
+            for imported in first {
+                let active = sessions.active(imported.task).unwrap();
                 prop_assert!(active.state().turns.open.is_empty());
                 prop_assert_eq!((active.damage.bad_lines, active.damage.gaps), (0, 0));
             }

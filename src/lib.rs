@@ -1,6 +1,6 @@
 //! Matrix: a terminal mission control for a tree of coding agents.
 //!
-//! The rooms and what they may import are described in `docs/architecture.md` and enforced by
+//! The rooms and what they may import are described in `docs/dev/architecture.md` and enforced by
 //! `tests/it/architecture.rs`.
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

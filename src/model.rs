@@ -1,7 +1,7 @@
-//! What Matrix talks about, as plain data: events and their folds, messages, tasks and their tree, Asks, usage.
+//! The domain model as plain data: events and their folds, messages, tasks and their tree, Asks, usage.
 //!
-//! Nothing here does I/O, waits, or asks for the time. Whether something is kept is decided by its type: a
-//! [`event::Body`] can be appended to a session, a [`live::Live`] can only be shown.
+//! No I/O, no waiting, no clock. The type decides whether something is stored: a [`event::Body`] can be appended to a
+//! session, a [`live::Live`] can only be displayed.
 
 pub mod ask;
 pub mod content;
@@ -18,8 +18,8 @@ pub mod render;
 pub mod resume;
 pub mod run;
 pub mod search;
+pub mod stated_cwd;
 pub mod task;
-pub mod told_folder;
 pub mod tool;
 pub mod tool_names;
 pub mod tree;
@@ -31,7 +31,7 @@ pub use content::{BlobId, BlobRef, Content, Image};
 pub use event::{Body, Event};
 pub use fold::SessionState;
 pub use live::Live;
-pub use message::{Message, Source};
+pub use message::{Message, MessageSource};
 pub use project::Project;
 pub use task::{Status, TaskNode};
 pub use tool::ToolSpec;

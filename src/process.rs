@@ -1,34 +1,35 @@
-//! Child processes: how they start, what they may see, what they say, and how they die.
+//! Child processes: start, environment, output, termination.
 //!
-//! The only room that starts a program. Invariants: every child leads its own session and process group, has no
-//! terminal (and no stdin, unless it is spoken with), inherits no secret, and is reaped; what it says is drained at
-//! once into bounded memory and a capped file; ending it ends its group and whatever escaped the group, as far as the
-//! system lets us see it.
-//! A record on disk per running child lets the next start end what a crash of ours left behind.
-//! Knows nothing of tasks: a child has an id and a command, and markers that the caller chose.
+//! The only module that starts programs. Invariants: every child leads its own session and process group, has no
+//! terminal (and no stdin, unless it is started with pipes), inherits no secret, and is reaped. Its output is drained
+//! at once into bounded memory and a capped file. Terminating it terminates its group and whatever escaped the group,
+//! as far as the system shows it. A record on disk per running child lets the next start terminate what a crash left
+//! behind. It does not know tasks: a child has an id, a command, and markers chosen by the caller.
 
 mod child;
-mod end;
+mod child_handle;
 pub mod environment;
-mod hangup;
 mod harden;
-mod leader;
-mod lent;
 pub mod lineage;
+mod nohup;
 pub mod orphans;
 pub mod output;
+mod output_file;
 mod record;
 mod spawn;
-mod spool;
 mod supervise;
 pub mod table;
+mod terminate;
+mod user_program;
 
-pub use child::{Dialogue, Exit, Phase, Process, Spec, StartError, Streams, converse, start};
-pub use end::{GRACE, end_marked};
+pub use child::{
+    ChildSpec, Process, ProcessExit, ProcessPhase, StartError, StdioPipes, Streams, start, start_with_stdio,
+};
 pub use environment::Environment;
-pub use hangup::outlives_terminal;
 pub use harden::{hide_own_memory, is_root};
-pub use lent::{hand_text, on_terminal};
-pub use orphans::{Ended, end_own, left, sweep};
-pub use output::{Capture, Glimpse};
-pub use spool::{SPOOL_CAP, create_private};
+pub use nohup::outlives_terminal;
+pub use orphans::{EndedProcess, find_orphans, kill_own, sweep};
+pub use output::{Capture, OutputSnapshot};
+pub use output_file::{OUTPUT_FILE_CAP, create_private};
+pub use terminate::{GRACE, terminate_marked};
+pub use user_program::{run_on_terminal, run_with_input};

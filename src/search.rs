@@ -1,44 +1,42 @@
-//! Search over everything: titles, descriptions, results, messages and transcripts of all tasks of a project.
+//! Full-text search over titles, descriptions, results, messages and transcripts of all tasks of a project.
 //!
-//! Owns one derived file, the index. It is never the truth: it can be deleted at any time, what is damaged, foreign or
-//! newer is made anew without a word, and where it cannot be written it is made in memory. Sessions are only read, so
-//! that searching works while another process has the project.
+//! Owns one derived file, the index. It can be deleted at any time: a damaged, foreign or newer index is silently
+//! rebuilt, and where it cannot be written the search uses an index in memory. Sessions are only read, so searching
+//! works while another process owns the project.
 
-mod ask;
 mod excerpt;
+mod extract;
 mod index;
+mod query;
 mod refresh;
-mod said;
-mod words;
+mod tokenize;
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use crate::base::Fault;
-use crate::model::search::{Found, Question};
+use crate::model::search::{SearchQuery, SearchResults};
 use crate::model::tree::Tree;
 use crate::store::{Blobs, Sessions, StoreError};
 
-use index::{Index, Trouble};
+use index::{Index, IndexError};
 
-/// A search over one project.
 #[derive(Clone)]
 pub struct Search {
     pub sessions: Sessions,
     pub blobs: Blobs,
-    /// Where the index is kept.
+    /// The file of the index.
     pub index: PathBuf,
-    /// A file that everybody who uses the index holds, and that is never removed.
+    /// A lock file held by every user of the index. It is never removed.
     pub lock: PathBuf,
 }
 
-/// Why nothing could be looked for.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the search index cannot be used: {0}")]
+    #[error("Cannot use the search index: {0}")]
     Index(String),
 }
 
@@ -47,65 +45,65 @@ impl From<SearchError> for Fault {
         match error {
             SearchError::Store(error) => error.into(),
             SearchError::Index(_) => {
-                Self::internal(error.to_string()).hint("the index can be deleted: `mxd search` makes it anew")
+                Self::internal(error.to_string()).hint("delete the index; `mxd search` rebuilds it")
             }
         }
     }
 }
 
 impl Search {
-    /// Brings the index up to date and looks. `tree` is the project's as it is now, if there is one.
-    pub fn find(&self, tree: Option<&Tree>, question: &Question) -> Result<Found, SearchError> {
-        match self.on_disk(tree, question) {
-            Err(Trouble::Damaged(reason)) => {
-                tracing::info!(%reason, "the search index is made anew");
+    /// Updates the index and searches it. `tree` is the current tree of the project, if there is one.
+    pub fn find(&self, tree: Option<&Tree>, query: &SearchQuery) -> Result<SearchResults, SearchError> {
+        match self.on_disk(tree, query) {
+            Err(IndexError::Damaged(reason)) => {
+                tracing::info!(%reason, "rebuilding the search index");
                 if let Err(error) = self.discard() {
-                    tracing::warn!(%error, "the search index cannot be taken away");
-                    return self.in_memory(tree, question);
+                    tracing::warn!(%error, "cannot remove the search index");
+                    return self.in_memory(tree, query);
                 }
-                match self.on_disk(tree, question) {
-                    Err(Trouble::Damaged(reason) | Trouble::Unusable(reason)) => {
-                        tracing::warn!(%reason, "the search index cannot be made; searching without");
-                        self.in_memory(tree, question)
+                match self.on_disk(tree, query) {
+                    Err(IndexError::Damaged(reason) | IndexError::Unusable(reason)) => {
+                        tracing::warn!(%reason, "cannot create the search index; searching in memory");
+                        self.in_memory(tree, query)
                     }
-                    Err(Trouble::Store(error)) => Err(error.into()),
+                    Err(IndexError::Store(error)) => Err(error.into()),
                     Ok(found) => Ok(found),
                 }
             }
-            Err(Trouble::Unusable(reason)) => {
-                tracing::warn!(%reason, "the search index cannot be written; searching without");
-                self.in_memory(tree, question)
+            Err(IndexError::Unusable(reason)) => {
+                tracing::warn!(%reason, "cannot write the search index; searching in memory");
+                self.in_memory(tree, query)
             }
-            Err(Trouble::Store(error)) => Err(error.into()),
+            Err(IndexError::Store(error)) => Err(error.into()),
             Ok(found) => Ok(found),
         }
     }
 
-    /// Looks with the index that is kept. Whoever uses it holds the lock together with others; a connection never
-    /// outlives it, so that the file is only taken away while nobody has it open.
-    fn on_disk(&self, tree: Option<&Tree>, question: &Question) -> Result<Found, Trouble> {
-        let lock = self.open_lock().map_err(|error| Trouble::Unusable(error.to_string()))?;
-        lock.lock_shared().map_err(|error| Trouble::Unusable(error.to_string()))?;
+    /// Searches with the index on disk under a shared lock. A connection never outlives the lock, so that the file is
+    /// removed only while no process has it open.
+    fn on_disk(&self, tree: Option<&Tree>, query: &SearchQuery) -> Result<SearchResults, IndexError> {
+        let lock = self.open_lock().map_err(|error| IndexError::Unusable(error.to_string()))?;
+        lock.lock_shared().map_err(|error| IndexError::Unusable(error.to_string()))?;
         let mut index = Index::open(&self.index)?;
-        self.look(&mut index, tree, question)
+        self.search(&mut index, tree, query)
     }
 
-    fn in_memory(&self, tree: Option<&Tree>, question: &Question) -> Result<Found, SearchError> {
-        let made = Index::in_memory().and_then(|mut index| self.look(&mut index, tree, question));
+    fn in_memory(&self, tree: Option<&Tree>, query: &SearchQuery) -> Result<SearchResults, SearchError> {
+        let made = Index::in_memory().and_then(|mut index| self.search(&mut index, tree, query));
         made.map_err(|trouble| match trouble {
-            Trouble::Store(error) => error.into(),
-            Trouble::Damaged(reason) | Trouble::Unusable(reason) => SearchError::Index(reason),
+            IndexError::Store(error) => error.into(),
+            IndexError::Damaged(reason) | IndexError::Unusable(reason) => SearchError::Index(reason),
         })
     }
 
-    fn look(&self, index: &mut Index, tree: Option<&Tree>, question: &Question) -> Result<Found, Trouble> {
+    fn search(&self, index: &mut Index, tree: Option<&Tree>, query: &SearchQuery) -> Result<SearchResults, IndexError> {
         refresh::refresh(index, &self.sessions, &self.blobs, tree)?;
-        let asked = words::Asked::new(&question.words);
-        let places = ask::places(index, tree, question, &asked)?;
-        excerpt::found(places, &self.sessions, &self.blobs, tree, question, &asked)
+        let parsed = tokenize::ParsedQuery::new(&query.words);
+        let places = query::hit_locations(index, tree, query, &parsed)?;
+        excerpt::read_hits(places, &self.sessions, &self.blobs, tree, query, &parsed)
     }
 
-    /// Takes the index away, once nobody uses it.
+    /// Removes the index under an exclusive lock.
     fn discard(&self) -> std::io::Result<()> {
         let lock = self.open_lock()?;
         lock.lock()?;
@@ -114,7 +112,7 @@ impl Search {
             path.push(ending);
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    // Somebody put a folder there.
+                    // There is a directory in place of the file.
                     std::fs::remove_dir_all(&path).map_err(|_| error)?;
                 }
                 Ok(()) | Err(_) => {}

@@ -11,12 +11,12 @@ use crate::model::event::{
     AssistantText, Body, Event, HeadMoved, MoveReason, StopReason, ToolResult, TurnEnded, VERSION, Verdict,
 };
 use crate::model::fold::OpenCall;
-use crate::model::message::{Message, Source};
-use crate::model::search::{Hit, Place};
-use crate::model::task::{ResultRound, TaskNode};
+use crate::model::message::{Message, MessageSource};
+use crate::model::search::{Hit, HitKind};
+use crate::model::task::{TaskNode, TaskResult};
 use crate::store::{RealDisk, line};
 
-/// A project on a disk of its own.
+/// A project in a temporary folder.
 struct Project {
     folder: tempfile::TempDir,
     ids: IdSource,
@@ -81,12 +81,12 @@ impl Project {
         self.append(task, AssistantText { text: words.to_owned() })
     }
 
-    fn ask(&self, question: &Question) -> Found {
+    fn ask(&self, question: &SearchQuery) -> SearchResults {
         self.search().find(Some(&self.tree), question).unwrap()
     }
 
     fn find(&self, words: &str) -> Vec<Hit> {
-        self.ask(&Question { words: words.to_owned(), limit: 50, ..Question::default() }).hits
+        self.ask(&SearchQuery { words: words.to_owned(), limit: 50, ..SearchQuery::default() }).hits
     }
 
     fn found(&self, words: &str) -> Vec<Option<EventId>> {
@@ -96,11 +96,11 @@ impl Project {
 
 fn message(project: &Project, words: &str) -> Message {
     let id = MessageId::fresh(&project.ids);
-    Message::new(id, SystemClock.now(), Source::User, words)
+    Message::new(id, SystemClock.now(), MessageSource::User, words)
 }
 
 #[test]
-fn everything_that_was_said_is_found_and_points_at_its_event() {
+fn every_kind_of_text_is_found_with_its_event() {
     let mut project = Project::new();
     let task = project.task("Mend the parser");
     project
@@ -108,7 +108,7 @@ fn everything_that_was_said_is_found_and_points_at_its_event() {
         .edit(task, |node| {
             node.description = "Grammar of commas".to_owned();
             let result = "Commas are accepted now".to_owned();
-            node.results.push(ResultRound { verdict: Verdict::Passed, result, at: SystemClock.now() });
+            node.results.push(TaskResult { verdict: Verdict::Passed, result, at: SystemClock.now() });
         })
         .unwrap();
     let asked = project.append(task, message(&project, "Please look at the lexer"));
@@ -127,16 +127,16 @@ fn everything_that_was_said_is_found_and_points_at_its_event() {
     assert_eq!(project.found("lexer_accepts"), [Some(called)]);
     assert_eq!(project.found("\"2 passed\""), [Some(gave)]);
     let title = project.find("mend parser");
-    assert_eq!((title[0].place, title[0].event, title[0].task), (Place::Title, None, task));
-    assert_eq!(project.find("grammar")[0].place, Place::Description);
+    assert_eq!((title[0].place, title[0].event, title[0].task), (HitKind::Title, None, task));
+    assert_eq!(project.find("grammar")[0].place, HitKind::Description);
     let result = project.find("accepted");
-    assert_eq!((result[0].place, result[0].excerpt.as_str()), (Place::Result, "Commas are accepted now"));
+    assert_eq!((result[0].place, result[0].excerpt.as_str()), (HitKind::Result, "Commas are accepted now"));
     assert_eq!(project.found("nonsense"), []);
     assert_eq!(project.found("comma tokenizer please"), [], "all words in one place");
 }
 
 #[test]
-fn a_title_comes_before_what_a_tool_printed() {
+fn a_title_ranks_above_tool_output() {
     let mut project = Project::new();
     let noisy = project.task("Something else");
     let open = OpenCall { call: "c".into(), name: "bash".into() };
@@ -150,12 +150,12 @@ fn a_title_comes_before_what_a_tool_printed() {
 }
 
 #[test]
-fn only_what_is_new_is_read_and_nothing_is_found_twice() {
+fn only_new_events_are_read_and_nothing_is_found_twice() {
     let mut project = Project::new();
     let task = project.task("A task");
     let first = project.say(task, "apples");
     assert_eq!(project.found("apples"), [Some(first)]);
-    // What was read is not read again: another beginning of the same length goes unnoticed.
+    // Indexed bytes are not read again: a changed beginning of the same length is not noticed.
     let path = project.search().sessions.path(task);
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("apples", "cherry")).unwrap();
@@ -168,7 +168,7 @@ fn only_what_is_new_is_read_and_nothing_is_found_twice() {
 }
 
 #[test]
-fn a_session_that_was_emptied_or_replaced_is_read_anew() {
+fn a_truncated_or_replaced_session_is_read_again() {
     let mut project = Project::new();
     let task = project.task("A task");
     project.say(task, "apples");
@@ -181,7 +181,7 @@ fn a_session_that_was_emptied_or_replaced_is_read_anew() {
 }
 
 #[test]
-fn a_torn_end_does_not_count_and_damage_in_the_middle_hides_nothing() {
+fn a_torn_end_is_ignored_and_damage_in_the_middle_hides_nothing() {
     let mut project = Project::new();
     let task = project.task("A task");
     project.say(task, "apples");
@@ -194,11 +194,11 @@ fn a_torn_end_does_not_count_and_damage_in_the_middle_hides_nothing() {
     assert_eq!(project.found("cherries"), [Some(behind)], "what stands behind damage is kept once");
 }
 
-/// Something done to an index.
+/// A kind of damage to an index.
 type Damage = Box<dyn Fn(&std::path::Path)>;
 
 #[test]
-fn an_index_that_is_missing_foreign_torn_or_newer_is_made_anew_without_a_word() {
+fn a_missing_foreign_torn_or_newer_index_is_rebuilt_silently() {
     let mut project = Project::new();
     let task = project.task("A task");
     let event = project.say(task, "apples");
@@ -260,18 +260,18 @@ fn an_index_that_is_missing_foreign_torn_or_newer_is_made_anew_without_a_word() 
 }
 
 #[test]
-fn where_nothing_can_be_written_it_is_searched_all_the_same() {
+fn search_works_without_write_access() {
     let mut project = Project::new();
     let task = project.task("A task");
     let event = project.say(task, "apples");
     let search =
         Search { index: "/proc/none/search.sqlite".into(), lock: "/proc/none/search.lock".into(), ..project.search() };
-    let question = Question { words: "apples".to_owned(), limit: 5, ..Question::default() };
+    let question = SearchQuery { words: "apples".to_owned(), limit: 5, ..SearchQuery::default() };
     assert_eq!(search.find(Some(&project.tree), &question).unwrap().hits[0].event, Some(event));
 }
 
 #[test]
-fn time_and_task_narrow_the_search() {
+fn time_and_task_filter_the_search() {
     let mut project = Project::new();
     let (above, other) = (project.task("above"), project.task("other"));
     let node = TaskNode::new(TaskId::fresh(&project.ids), "below", "engineer", SystemClock.now());
@@ -281,21 +281,21 @@ fn time_and_task_narrow_the_search() {
     let new: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
     let early = project.append_at(below, None, old, AssistantText { text: "apples".to_owned() });
     let late = project.append_at(other, None, new, AssistantText { text: "apples".to_owned() });
-    let ask = |question: Question| {
-        let question = Question { words: "apples".to_owned(), limit: 9, ..question };
+    let ask = |question: SearchQuery| {
+        let question = SearchQuery { words: "apples".to_owned(), limit: 9, ..question };
         project.ask(&question).hits.into_iter().filter_map(|hit| hit.event).collect::<Vec<_>>()
     };
     let middle = "2026-03-01T00:00:00Z".parse().ok();
-    assert_eq!(ask(Question { since: middle, ..Question::default() }), [late]);
-    assert_eq!(ask(Question { until: middle, ..Question::default() }), [early]);
-    assert_eq!(ask(Question { below: Some(above), ..Question::default() }), [early]);
-    assert_eq!(ask(Question { below: Some(other), ..Question::default() }), [late]);
-    let one = project.ask(&Question { words: "apples".to_owned(), limit: 1, ..Question::default() });
+    assert_eq!(ask(SearchQuery { since: middle, ..SearchQuery::default() }), [late]);
+    assert_eq!(ask(SearchQuery { until: middle, ..SearchQuery::default() }), [early]);
+    assert_eq!(ask(SearchQuery { below: Some(above), ..SearchQuery::default() }), [early]);
+    assert_eq!(ask(SearchQuery { below: Some(other), ..SearchQuery::default() }), [late]);
+    let one = project.ask(&SearchQuery { words: "apples".to_owned(), limit: 1, ..SearchQuery::default() });
     assert_eq!((one.hits.len(), one.more), (1, true));
 }
 
 #[test]
-fn what_was_rewound_is_found_last_and_says_so() {
+fn rewound_text_is_found_last_and_marked() {
     let mut project = Project::new();
     let task = project.task("A task");
     let first = project.say(task, "plums one");
@@ -321,7 +321,7 @@ fn a_copied_conversation_is_found_once() {
 }
 
 #[test]
-fn a_task_that_is_gone_is_not_found_and_a_new_title_takes_the_place_of_the_old() {
+fn deleted_tasks_and_old_titles_are_not_found() {
     let mut project = Project::new();
     let task = project.task("Old name");
     assert_eq!(project.find("old name").len(), 1);
@@ -333,7 +333,7 @@ fn a_task_that_is_gone_is_not_found_and_a_new_title_takes_the_place_of_the_old()
 }
 
 #[test]
-fn several_at_once_read_everything_once() {
+fn concurrent_searches_index_everything_once() {
     let mut project = Project::new();
     let tasks: Vec<_> = (0..6).map(|number| project.task(&format!("task {number}"))).collect();
     for task in &tasks {
@@ -346,7 +346,7 @@ fn several_at_once_read_everything_once() {
         }
         project.append_bytes(*task, &bytes);
     }
-    let question = Question { words: "apples".to_owned(), limit: 5_000, ..Question::default() };
+    let question = SearchQuery { words: "apples".to_owned(), limit: 5_000, ..SearchQuery::default() };
     let found: Vec<usize> = std::thread::scope(|scope| {
         let looking = || project.search().find(Some(&project.tree), &question).unwrap().hits.len();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(looking)).collect();

@@ -1,36 +1,37 @@
-//! The terminal: its modes, what a person does at it, when and how frames reach it, and what it can be told beside them.
+//! The terminal: modes, input, frames, and output beside the frames (title, notification, clipboard).
 //!
-//! The only room that writes to the terminal. Invariants: whatever is switched on is switched off exactly once, on every
-//! way out; reading ends before another program gets the terminal; drawing never waits for a slow line; without
-//! a cause nothing wakes up. Knows no task, no theme and no binding: keys come out of it, frames go into it.
+//! The only module that writes to the terminal. Invariants: every mode that is switched on is switched off exactly
+//! once, on every exit path; reading stops before another program gets the terminal; drawing never waits for a slow
+//! terminal; no wake-up without a cause. It does not know tasks, themes or key bindings: it produces keys and takes
+//! frames.
 
 mod ansi;
-mod canvas;
 mod capabilities;
 pub mod clipboard;
 mod device;
 pub mod editor;
+mod env;
 mod frames;
 mod guard;
-mod hush;
+mod hidden_input;
 mod input;
 mod modes;
 mod notify;
 mod osc;
-mod outlet;
 mod panic;
 mod query;
+mod renderer;
 mod screen;
 mod signals;
-mod surroundings;
 mod terminal;
+mod writer;
 
 pub use capabilities::Capabilities;
-pub use frames::{FrameLimiter, Pace, Reason, When};
-pub use hush::Hush;
+pub use env::{Charset, Colours, Display, Emulator, Multiplexer, TerminalEnv};
+pub use frames::{FrameLimiter, FrameRate, Reason, When};
+pub use hidden_input::EchoOff;
 pub use query::Rgb;
 pub use signals::{Stop, StopSignal};
-pub use surroundings::{Charset, Colours, Display, Emulator, Multiplexer, Surroundings};
 #[cfg(test)]
-pub use terminal::Staged;
-pub use terminal::{ANSWER_PATIENCE, Event, Lent, Options, TermError, Terminal};
+pub use terminal::FakeUser;
+pub use terminal::{Event, HandOff, Options, REPLY_TIMEOUT, TermError, Terminal};

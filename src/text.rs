@@ -1,15 +1,16 @@
-//! Words to rows: width, wrapping, Markdown, syntax colours, diffs, what tools print, fuzzy finding, humane numbers.
+//! Lays out text as rows: width, wrapping, Markdown, syntax highlighting, diffs, tool output, fuzzy matches, number
+//! formats.
 //!
 //! Everything here is a pure function of text and width. A [`Row`] carries roles, never colours, and knows which of
-//! its text is decoration, so that what is copied is what was said. No control character and nothing that hides or
-//! turns text ever gets into a row. Nothing here reads a file, asks for the time, or knows what a pane is.
+//! its text is decoration, so that copying returns the original text. No row contains control characters or
+//! characters that hide or reorder text. Nothing here reads a file or the clock, or knows about panes.
 
 pub mod ansi;
 pub mod diff;
 pub mod document;
+pub mod format;
 pub mod fuzzy;
 pub mod highlight;
-pub mod humane;
 pub mod markdown;
 pub mod page;
 pub mod row;
@@ -26,7 +27,7 @@ pub use markdown::StreamingMarkdown;
 pub use page::{MEASURE, Page};
 pub use row::{Ink, Row, Span};
 
-/// Returns the role of a task that a person has marked.
+/// Returns the role of a task with a user-chosen colour.
 pub fn mark_role(colour: task::Colour) -> Role {
     match colour {
         task::Colour::Red => Role::TaskRed,

@@ -1,8 +1,8 @@
-//! Roles to styles. Every part of the screen says what a thing *is*; a theme says how that looks.
+//! Themes: the mapping from roles to styles. The screen says what a thing *is*; a theme says how that looks.
 //!
-//! Owns the table of roles, the format of theme files, the built-in themes, the fitting of colours to what a
-//! terminal can show, and the two sets of glyphs. A theme is a value: nothing here reads a file, asks the
-//! environment, or keeps state between calls. A style that comes out is already fitted to the terminal.
+//! Owns the table of roles, the format of theme files, the built-in themes, the reduction of colours to what a
+//! terminal can show, and the two sets of glyphs. A theme is a value: nothing here reads files or the environment, or
+//! has state between calls. The resulting styles are already reduced to the terminal's colours.
 
 pub mod builtin;
 pub mod colour;
@@ -17,11 +17,11 @@ use ratatui::style::{Color, Modifier, Style};
 
 pub use colour::{Colour, Rgb};
 pub use depth::{Appearance, ColourDepth};
-pub use file::{Problem, ThemeFile};
+pub use file::{ThemeFile, ThemeProblem};
 pub use glyphs::Glyphs;
 pub use role::Role;
 
-/// What a theme file says about one role.
+/// The style of one role in a theme file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     pub fg: Option<Colour>,
@@ -29,17 +29,17 @@ pub struct Look {
     pub modifiers: Modifier,
 }
 
-/// The look of a role in the three situations that a terminal can put it in.
+/// The style of a role at the three kinds of colour depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spec {
     pub full: Look,
-    /// What replaces `full` where there are only sixteen colours. Without it the nearest colours are taken.
+    /// Replaces `full` with sixteen colours. `None` selects the nearest colours.
     pub ansi: Option<Look>,
-    /// The modifiers that replace those of the role's table entry where there is no colour at all.
+    /// Replaces the modifiers of the role's table entry where there is no colour.
     pub mono: Option<Modifier>,
 }
 
-/// A theme as its file says it: complete, but not yet fitted to a terminal.
+/// A complete theme, not yet reduced to the colours of a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Palette {
     pub name: String,
@@ -49,13 +49,13 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Returns what the theme says about `role`, or about the nearest role of its chain that it mentions.
+    /// Returns the spec of `role`, or of the nearest role of its chain that the theme mentions.
     pub fn spec(&self, role: Role) -> Spec {
         self.specs[role as usize]
     }
 }
 
-/// A theme fitted to a terminal: one style for each role.
+/// A theme reduced to the colours of a terminal: one style for each role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Theme {
     pub name: String,
@@ -66,7 +66,7 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// Fits `palette` to a terminal that can show `depth`.
+    /// Reduces `palette` to a terminal with `depth`.
     pub fn new(palette: &Palette, depth: ColourDepth, glyphs: &'static Glyphs) -> Self {
         let ground = palette.spec(Role::Background).full;
         let styles =
@@ -74,12 +74,12 @@ impl Theme {
         Self { name: palette.name.clone(), appearance: palette.appearance, depth, glyphs, styles }
     }
 
-    /// Returns the built-in theme for a terminal of that brightness.
+    /// Returns the default theme for a terminal of that brightness.
     pub fn standard(appearance: Appearance, depth: ColourDepth, glyphs: &'static Glyphs) -> Self {
         Self::new(&builtin::standard(appearance), depth, glyphs)
     }
 
-    /// Returns the same theme that lets the terminal's own background through.
+    /// Returns the same theme with the terminal's own background.
     pub fn transparent(mut self) -> Self {
         self.styles[Role::Background as usize].bg = Some(Color::Reset);
         self
@@ -89,7 +89,7 @@ impl Theme {
         self.styles[role as usize]
     }
 
-    /// Returns the style of `role` drawn over `below`: what the upper one leaves open shows the lower one.
+    /// Returns the style of `role` drawn over `below`: unset parts of the upper one show the lower one.
     pub fn over(&self, below: Role, role: Role) -> Style {
         self.style(below).patch(self.style(role))
     }

@@ -5,7 +5,7 @@ fn theme(depth: ColourDepth) -> Theme {
 }
 
 #[test]
-fn every_depth_says_colours_in_its_own_way() {
+fn each_depth_encodes_colours_differently() {
     assert!(matches!(theme(ColourDepth::True).style(Role::Accent).fg, Some(Color::Rgb(..))));
     assert!(matches!(theme(ColourDepth::Ansi256).style(Role::Accent).fg, Some(Color::Indexed(_))));
     assert_eq!(theme(ColourDepth::Ansi16).style(Role::Error).fg, Some(Color::LightRed));
@@ -13,7 +13,7 @@ fn every_depth_says_colours_in_its_own_way() {
 }
 
 #[test]
-fn what_the_upper_role_leaves_open_shows_the_lower_one() {
+fn unset_parts_of_the_upper_role_show_the_lower_one() {
     let theme = theme(ColourDepth::True);
     let style = theme.over(Role::Accent, Role::Selection);
     assert_eq!(style.fg, theme.style(Role::Accent).fg);
@@ -21,7 +21,7 @@ fn what_the_upper_role_leaves_open_shows_the_lower_one() {
 }
 
 #[test]
-fn a_transparent_theme_keeps_everything_but_the_ground() {
+fn a_transparent_theme_drops_only_the_background() {
     let theme = theme(ColourDepth::True).transparent();
     assert_eq!(theme.style(Role::Background).bg, Some(Color::Reset));
     assert!(matches!(theme.style(Role::Selection).bg, Some(Color::Rgb(..))));

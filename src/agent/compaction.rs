@@ -1,32 +1,32 @@
-//! Compaction: when a conversation is summarised, what is asked for, and what counts as an answer.
+//! Compaction: the threshold, the request for a summary, and the validation of the summary.
 //!
-//! A summary replaces everything the agent knows, so a bad one is worse than none: what is missing, empty, refused or
-//! absurdly short is not accepted, and the conversation stays.
+//! A summary replaces the whole conversation, so a bad one is worse than none. A summary that is missing, empty or far
+//! too short is rejected, and the conversation stays as it is.
 
 use std::sync::Arc;
 
-use crate::model::conversation::{Block, Role, Speech, ToolOutcome, ToolUse};
+use crate::model::conversation::{Block, Role, RoleMessage, ToolOutcome, ToolUse};
 use crate::model::{Content, render};
 
 use crate::base::{Json, text};
 
-/// How near to the threshold an estimate must come before it is worth an exact count.
+/// Distance to the threshold, in tokens, from which an exact count is worth a request.
 pub const COUNT_MARGIN: u64 = 16_000;
-/// A summary of a long conversation that is shorter than this has not understood the question.
+/// Minimum length of a summary in characters. A shorter one cannot cover a long conversation.
 const SHORTEST: usize = 200;
-/// From this window up, a smaller part of it is enough for the summary itself.
+/// From this window size up, a smaller share of the window is enough for the summary.
 const LARGE_WINDOW: u64 = 1_000_000;
 
-/// Returns how many tokens of `window` may be used before the conversation is summarised.
+/// Returns the number of tokens of `window` from which the conversation is summarised.
 pub fn threshold(window: u64) -> u64 {
     let percent = if window >= LARGE_WINDOW { 90 } else { 83 };
     window / 100 * percent + window % 100 * percent / 100
 }
 
-/// What the model is asked, as the last thing of a request that nobody keeps.
+/// The instruction at the end of a request for a summary. It is not part of the conversation.
 pub const INSTRUCTION: &str = include_str!("../../assets/prompts/compact.md");
 
-/// The sections that a summary must have.
+/// The sections of a summary. More than half of them must be present.
 pub const SECTIONS: [&str; 7] = [
     "User requests",
     "Current phase",
@@ -37,7 +37,7 @@ pub const SECTIONS: [&str; 7] = [
     "Pending work",
 ];
 
-/// Why a summary was not accepted.
+/// Why a summary was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSummary {
     #[error("the model gave no summary")]
@@ -50,10 +50,10 @@ pub enum BadSummary {
     Incomplete(Vec<&'static str>),
 }
 
-/// Returns the summary that a response contains.
+/// Returns the summary inside the `<summary>` tags of a response.
 pub fn extract(response: &str) -> Result<String, BadSummary> {
     let after = response.split_once("<summary>").ok_or(BadSummary::Missing)?.1;
-    // A model that quotes the closing tag inside its summary means the last one.
+    // A summary may quote the closing tag, so take the last one.
     let summary = after.rsplit_once("</summary>").ok_or(BadSummary::Missing)?.0.trim();
     if summary.is_empty() {
         return Err(BadSummary::Empty);
@@ -70,20 +70,20 @@ pub fn extract(response: &str) -> Result<String, BadSummary> {
     Ok(summary.to_owned())
 }
 
-/// How much of the conversation a request for a summary carries. A conversation that no longer fits is still worth
-/// summarising without the bulk of its outputs.
+/// How much of the conversation a request for a summary carries. A conversation that no longer fits can still be
+/// summarised without the bulk of its outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trim {
     #[default]
     Whole,
-    /// Long results are cut to their ends.
+    /// Long results keep only their beginning and end.
     LongResults,
-    /// Every result and text is cut to its ends, images and thinking are left out.
+    /// All results and texts keep only their beginning and end. Images and thinking are omitted.
     Everything,
 }
 
 impl Trim {
-    /// Returns the next stronger one.
+    /// Returns the next stronger level, or `None` for the strongest.
     pub fn stronger(self) -> Option<Self> {
         match self {
             Self::Whole => Some(Self::LongResults),
@@ -93,53 +93,54 @@ impl Trim {
     }
 }
 
-/// Returns the conversation as a request for a summary carries it: trimmed, and ending in the instruction.
-pub fn request(speeches: &[Arc<Speech>], trim: Trim) -> Vec<Arc<Speech>> {
-    let mut speeches: Vec<Arc<Speech>> = match trim {
-        Trim::Whole => speeches.to_vec(),
-        Trim::LongResults => speeches.iter().map(|speech| Arc::new(trimmed(speech, 8_000, false))).collect(),
+/// Returns the conversation of a request for a summary: trimmed, with the instruction at its end.
+pub fn request(messages: &[Arc<RoleMessage>], trim: Trim) -> Vec<Arc<RoleMessage>> {
+    let mut messages: Vec<Arc<RoleMessage>> = match trim {
+        Trim::Whole => messages.to_vec(),
+        Trim::LongResults => messages.iter().map(|message| Arc::new(trim_message(message, 8_000, false))).collect(),
         Trim::Everything => {
-            // The last response keeps its thinking: where calls follow it, vendors insist on it.
-            let last = speeches.iter().rposition(|speech| speech.role == Role::Assistant);
-            let trim = |(at, speech): (usize, &Arc<Speech>)| Arc::new(trimmed(speech, 1_000, Some(at) != last));
-            speeches.iter().enumerate().map(trim).collect()
+            // The last response keeps its thinking: vendors require it in front of tool calls.
+            let last = messages.iter().rposition(|message| message.role == Role::Assistant);
+            let trim =
+                |(at, message): (usize, &Arc<RoleMessage>)| Arc::new(trim_message(message, 1_000, Some(at) != last));
+            messages.iter().enumerate().map(trim).collect()
         }
     };
-    if speeches.last().is_none_or(|speech| speech.role == Role::Assistant) {
-        speeches.push(Arc::new(Speech { role: Role::User, blocks: Vec::new() }));
+    if messages.last().is_none_or(|message| message.role == Role::Assistant) {
+        messages.push(Arc::new(RoleMessage { role: Role::User, blocks: Vec::new() }));
     }
-    answer_open_calls(&mut speeches);
-    if let Some(speech) = speeches.last_mut() {
-        Arc::make_mut(speech).blocks.push(Block::Text(INSTRUCTION.to_owned()));
+    answer_open_calls(&mut messages);
+    if let Some(message) = messages.last_mut() {
+        Arc::make_mut(message).blocks.push(Block::Text(INSTRUCTION.to_owned()));
     }
-    speeches
+    messages
 }
 
-/// Answers what the agent sleeps on, in this request alone: no API takes a call without its result.
-fn answer_open_calls(speeches: &mut [Arc<Speech>]) {
-    let [.., response, heard] = speeches else { return };
+/// Answers the calls that the agent sleeps on, in this request only: no API accepts a call without its result.
+fn answer_open_calls(messages: &mut [Arc<RoleMessage>]) {
+    let [.., response, results] = messages else { return };
     let calls = response.blocks.iter().filter_map(|block| match block {
         Block::ToolUse(call) => Some(&call.call),
         Block::Text(_) | Block::Thinking(_) | Block::ToolResult(_) | Block::Image(_) => None,
     });
     for (position, call) in calls.enumerate() {
         let answered = |block: &Block| matches!(block, Block::ToolResult(outcome) if outcome.call == *call);
-        if heard.blocks.iter().any(answered) {
+        if results.blocks.iter().any(answered) {
             continue;
         }
         let content = Content::text("Still waiting.");
         let outcome = ToolOutcome { call: call.clone(), content, is_error: false, images: Vec::new() };
-        let heard = &mut Arc::make_mut(heard).blocks;
-        heard.insert(position.min(heard.len()), Block::ToolResult(outcome));
+        let results = &mut Arc::make_mut(results).blocks;
+        results.insert(position.min(results.len()), Block::ToolResult(outcome));
     }
 }
 
-fn trimmed(speech: &Speech, bytes: usize, everything: bool) -> Speech {
-    let blocks = speech.blocks.iter().filter_map(|block| match block {
+fn trim_message(message: &RoleMessage, bytes: usize, everything: bool) -> RoleMessage {
+    let blocks = message.blocks.iter().filter_map(|block| match block {
         Block::ToolResult(outcome) => {
             let mut outcome = outcome.clone();
             outcome.content = match outcome.content {
-                Content::Text { text } => Content::text(ends(&text, bytes)),
+                Content::Text { text } => Content::text(head_and_tail(&text, bytes)),
                 Content::Blob(blob) => Content::text(format!("[{} left out]", text::size(blob.bytes))),
             };
             if everything {
@@ -147,7 +148,7 @@ fn trimmed(speech: &Speech, bytes: usize, everything: bool) -> Speech {
             }
             Some(Block::ToolResult(outcome))
         }
-        Block::Text(text) if everything => Some(Block::Text(ends(text, bytes))),
+        Block::Text(text) if everything => Some(Block::Text(head_and_tail(text, bytes))),
         Block::ToolUse(call) if call.input.as_str().len() > bytes => {
             let left_out = text::size(call.input.as_str().len() as u64);
             let input = Json::of(&serde_json::json!({ "left_out": left_out })).unwrap_or_default();
@@ -156,11 +157,11 @@ fn trimmed(speech: &Speech, bytes: usize, everything: bool) -> Speech {
         Block::Thinking(_) | Block::Image(_) if everything => None,
         Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::ToolUse(_) => Some(block.clone()),
     });
-    Speech { role: speech.role, blocks: blocks.collect() }
+    RoleMessage { role: message.role, blocks: blocks.collect() }
 }
 
-/// Returns the beginning and the end of a text, and how much is missing between them.
-pub fn ends(whole: &str, bytes: usize) -> String {
+/// Returns the beginning and the end of a text with a note of how much was omitted between them.
+pub fn head_and_tail(whole: &str, bytes: usize) -> String {
     if whole.len() <= bytes {
         return whole.to_owned();
     }
@@ -169,12 +170,12 @@ pub fn ends(whole: &str, bytes: usize) -> String {
     format!("{head}\n[… {} left out …]\n{tail}", text::size(cut))
 }
 
-/// Returns what an agent reads first after a compaction.
+/// Returns the body of the message that opens the conversation after a compaction.
 pub fn resume_text(summary: &str) -> String {
     format!(
         "Your context was full and has been summarised. What follows is your own summary; the conversation before it is \
          no longer visible to you. Go on from the pending work, without repeating what is completed.\n\n{}",
-        render::neutral(summary)
+        render::escape_tags(summary)
     )
 }
 

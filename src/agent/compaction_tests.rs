@@ -27,7 +27,7 @@ fn sections(count: usize) -> String {
 }
 
 #[test]
-fn a_summary_is_taken_only_if_it_is_one() {
+fn an_unusable_summary_is_rejected() {
     let good = sections(7);
     let table = [
         ("I would rather not.".to_owned(), Err(BadSummary::Missing)),
@@ -46,7 +46,7 @@ fn a_summary_is_taken_only_if_it_is_one() {
 }
 
 #[test]
-fn a_summary_that_quotes_its_own_end_is_taken_whole() {
+fn a_summary_may_quote_the_closing_tag() {
     let quoting = format!("{}\nThe tag `</summary>` ends it.\n{}", sections(4), sections(7));
     let summary = extract(&format!("<summary>{quoting}</summary>")).unwrap();
     assert!(summary.contains("Pending work"), "{summary}");
@@ -57,50 +57,53 @@ fn the_summary_of_the_tests_is_accepted() {
     assert!(extract(&testing::summary().text()).is_ok());
 }
 
-fn speeches() -> Vec<Arc<Speech>> {
+fn messages() -> Vec<Arc<RoleMessage>> {
     let long = "y".repeat(20_000);
     let outcome =
         |content| Block::ToolResult(ToolOutcome { call: "a".to_owned(), content, is_error: false, images: Vec::new() });
     let thought =
         Thought { text: "hm".to_owned(), signature: Some("s".to_owned()), redacted: None, wire: Wire::Anthropic };
     let blob = BlobRef { blob: BlobId::of_hash(&[1; 32]), bytes: 9_000_000 };
-    let speeches = [
-        Speech { role: Role::User, blocks: vec![Block::Text(long.clone())] },
-        Speech { role: Role::Assistant, blocks: vec![Block::Thinking(thought), Block::ToolUse(call("a", "bash"))] },
-        Speech { role: Role::User, blocks: vec![outcome(Content::text(long)), outcome(Content::Blob(blob))] },
+    let messages = [
+        RoleMessage { role: Role::User, blocks: vec![Block::Text(long.clone())] },
+        RoleMessage {
+            role: Role::Assistant,
+            blocks: vec![Block::Thinking(thought), Block::ToolUse(call("a", "bash"))],
+        },
+        RoleMessage { role: Role::User, blocks: vec![outcome(Content::text(long)), outcome(Content::Blob(blob))] },
     ];
-    speeches.map(Arc::new).to_vec()
+    messages.map(Arc::new).to_vec()
 }
 
-fn bytes(speeches: &[Arc<Speech>]) -> usize {
-    format!("{speeches:?}").len()
+fn bytes(messages: &[Arc<RoleMessage>]) -> usize {
+    format!("{messages:?}").len()
 }
 
 #[test]
 fn a_request_for_a_summary_ends_in_the_instruction_and_changes_nothing_before_it() {
-    let whole = request(&speeches(), Trim::Whole);
+    let whole = request(&messages(), Trim::Whole);
     assert_eq!(whole.len(), 3);
-    assert_eq!(whole[..2], speeches()[..2]);
+    assert_eq!(whole[..2], messages()[..2]);
     assert_eq!(whole[2].blocks.last(), Some(&Block::Text(INSTRUCTION.to_owned())));
-    let after_a_response = request(&[Speech { role: Role::Assistant, blocks: Vec::new() }.into()], Trim::Whole);
-    assert_eq!(after_a_response.last().map(|speech| (speech.role, speech.blocks.len())), Some((Role::User, 1)));
+    let after_a_response = request(&[RoleMessage { role: Role::Assistant, blocks: Vec::new() }.into()], Trim::Whole);
+    assert_eq!(after_a_response.last().map(|message| (message.role, message.blocks.len())), Some((Role::User, 1)));
     assert_eq!(request(&[], Trim::Whole).len(), 1);
 }
 
 #[test]
-fn what_the_agent_sleeps_on_is_answered_in_the_request_alone() {
+fn open_calls_are_answered_only_in_the_request() {
     let outcome = |id: &str, text: &str| {
         let content = Content::text(text);
         Block::ToolResult(ToolOutcome { call: id.to_owned(), content, is_error: false, images: Vec::new() })
     };
     let instruction = Block::Text(INSTRUCTION.to_owned());
     let calls = ["a", "b"].map(|id| Block::ToolUse(call(id, "yield"))).to_vec();
-    let mut slept = vec![Arc::new(Speech { role: Role::Assistant, blocks: calls })];
-    let asked = request(&slept, Trim::Whole);
+    let mut slept = vec![Arc::new(RoleMessage { role: Role::Assistant, blocks: calls })];
+    let requested = request(&slept, Trim::Whole);
     let both = [outcome("a", "Still waiting."), outcome("b", "Still waiting."), instruction.clone()];
-    assert_eq!((asked[0].blocks.len(), &asked[1].blocks[..]), (2, &both[..]));
+    assert_eq!((requested[0].blocks.len(), &requested[1].blocks[..]), (2, &both[..]));
 
-    slept.push(Arc::new(Speech { role: Role::User, blocks: vec![outcome("b", "Ignored.")] }));
+    slept.push(Arc::new(RoleMessage { role: Role::User, blocks: vec![outcome("b", "Ignored.")] }));
     let first = [outcome("a", "Still waiting."), outcome("b", "Ignored."), instruction];
     assert_eq!(request(&slept, Trim::Whole)[1].blocks, first);
 }
@@ -110,10 +113,10 @@ fn each_stronger_trim_is_smaller_and_keeps_every_call_and_result() {
     let mut last = usize::MAX;
     let mut trim = Some(Trim::Whole);
     while let Some(now) = trim {
-        let trimmed = request(&speeches(), now);
+        let trimmed = request(&messages(), now);
         assert!(bytes(&trimmed) < last, "{now:?}");
         last = bytes(&trimmed);
-        let blocks: Vec<&Block> = trimmed.iter().flat_map(|speech| &speech.blocks).collect();
+        let blocks: Vec<&Block> = trimmed.iter().flat_map(|message| &message.blocks).collect();
         let count = |kind: fn(&Block) -> bool| blocks.iter().filter(|block| kind(block)).count();
         assert_eq!(count(|block| matches!(block, Block::ToolUse(_))), 1, "{now:?}");
         assert_eq!(count(|block| matches!(block, Block::ToolResult(_))), 2, "{now:?}");
@@ -123,8 +126,8 @@ fn each_stronger_trim_is_smaller_and_keeps_every_call_and_result() {
 }
 
 #[test]
-fn what_is_cut_says_how_much() {
-    let trimmed = request(&speeches(), Trim::LongResults);
+fn a_cut_text_says_how_much_was_omitted() {
+    let trimmed = request(&messages(), Trim::LongResults);
     let text = format!("{:?}", trimmed[2]);
     assert!(text.contains("left out"), "{text:.200}");
     assert!(text.contains("[9.0 MB left out]"), "{text:.200}");

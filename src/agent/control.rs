@@ -1,48 +1,49 @@
-//! What becomes of the calls of a response: which run, which are answered unrun, and whether the agent goes to sleep.
+//! Decides what to do with the tool calls of a response: which to run, which to answer without running, and whether the
+//! agent sleeps.
 
 use crate::model::control::Control;
 use crate::model::conversation::ToolUse;
 
-/// What becomes of the calls of one response.
+/// The plan for the calls of one response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct CallPlan {
     /// Calls to run, in order.
     pub run: Vec<ToolUse>,
-    /// Calls that are answered without being run: the call, whether as an error, and why.
-    pub settled: Vec<(ToolUse, bool, &'static str)>,
-    /// The yield that the agent sleeps on.
+    /// Calls answered without running them: the call, whether the answer is an error, and its text.
+    pub answered: Vec<(ToolUse, bool, &'static str)>,
+    /// The `yield` call that the agent sleeps on.
     pub sleep: Option<ToolUse>,
 }
 
-/// Decides what becomes of the calls of a response. `cut` is the call that the output limit cut short.
-pub fn plan(calls: Vec<ToolUse>, cut: Option<&str>) -> Plan {
-    let mut plan = Plan { run: Vec::new(), settled: Vec::new(), sleep: None };
-    let with_others = calls.iter().any(|call| Control::of(&call.name).is_none());
-    let kinds = |kind| calls.iter().filter(move |call| Control::of(&call.name) == Some(kind)).count();
-    let steering = kinds(Control::Done) + kinds(Control::Fork);
-    let crowded = with_others || steering > 1 || (steering == 1 && kinds(Control::Yield) > 0);
+/// Plans the calls of a response. `cut` is the call that the output limit truncated.
+pub fn plan(calls: Vec<ToolUse>, cut: Option<&str>) -> CallPlan {
+    let mut plan = CallPlan { run: Vec::new(), answered: Vec::new(), sleep: None };
+    let has_tools = calls.iter().any(|call| Control::of(&call.name).is_none());
+    let count = |kind| calls.iter().filter(move |call| Control::of(&call.name) == Some(kind)).count();
+    let controls = count(Control::Done) + count(Control::Fork);
+    let is_mixed = has_tools || controls > 1 || (controls == 1 && count(Control::Yield) > 0);
     for call in calls {
         if cut == Some(call.call.as_str()) {
-            plan.settled.push((call, true, CUT));
+            plan.answered.push((call, true, CUT));
             continue;
         }
         match Control::of(&call.name) {
             None => plan.run.push(call),
-            Some(Control::Yield) if crowded => plan.settled.push((call, false, YIELD_WITH_OTHERS)),
-            Some(Control::Yield) if plan.sleep.is_some() => plan.settled.push((call, false, SECOND_YIELD)),
+            Some(Control::Yield) if is_mixed => plan.answered.push((call, false, YIELD_WITH_OTHERS)),
+            Some(Control::Yield) if plan.sleep.is_some() => plan.answered.push((call, false, SECOND_YIELD)),
             Some(Control::Yield) => plan.sleep = Some(call),
-            Some(Control::Done) if crowded => plan.settled.push((call, true, DONE_WITH_OTHERS)),
-            Some(Control::Fork) if crowded => plan.settled.push((call, true, FORK_WITH_OTHERS)),
+            Some(Control::Done) if is_mixed => plan.answered.push((call, true, DONE_WITH_OTHERS)),
+            Some(Control::Fork) if is_mixed => plan.answered.push((call, true, FORK_WITH_OTHERS)),
             Some(Control::Done | Control::Fork) => plan.run.push(call),
         }
     }
     plan
 }
 
-/// Answers calls that must not be run, because the response they came in broke off.
-pub fn none(calls: Vec<ToolUse>) -> Plan {
-    let settled = calls.into_iter().map(|call| (call, true, BROKEN_OFF)).collect();
-    Plan { run: Vec::new(), settled, sleep: None }
+/// Answers all calls without running them, because their response broke off.
+pub fn refuse_all(calls: Vec<ToolUse>) -> CallPlan {
+    let answered = calls.into_iter().map(|call| (call, true, BROKEN_OFF)).collect();
+    CallPlan { run: Vec::new(), answered, sleep: None }
 }
 
 const BROKEN_OFF: &str = "Not run: your response broke off, so this call may be incomplete. Make it again if it is still \

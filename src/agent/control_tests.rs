@@ -1,7 +1,7 @@
 use super::*;
 use crate::agent::testing::call;
 
-/// Returns what becomes of the calls: run, answered with or without an error, or slept on.
+/// Returns the planned fate of each call: run, answered with or without an error, or slept on.
 fn fates(names: &[&str], cut: Option<&str>) -> String {
     let calls: Vec<_> = names.iter().zip(0..).map(|(name, n): (_, u32)| call(&n.to_string(), name)).collect();
     let plan = plan(calls, cut);
@@ -13,7 +13,7 @@ fn fates(names: &[&str], cut: Option<&str>) -> String {
         if plan.sleep.as_ref().is_some_and(|call| call.call == id) {
             return "sleep";
         }
-        match plan.settled.iter().find(|(call, ..)| call.call == id) {
+        match plan.answered.iter().find(|(call, ..)| call.call == id) {
             Some((_, true, _)) => "error",
             Some((_, false, _)) => "no-op",
             None => "lost",
@@ -23,7 +23,7 @@ fn fates(names: &[&str], cut: Option<&str>) -> String {
 }
 
 #[test]
-fn steering_tools_stand_alone_in_their_turn() {
+fn control_tools_must_be_the_only_call_of_their_turn() {
     let table: [(&[&str], &str); 14] = [
         (&["bash"], "run"),
         (&["bash", "read_file"], "run run"),
@@ -61,12 +61,12 @@ fn results_without_a_run_say_what_to_do_next() {
     ] {
         let calls = names.map(|name| call(name, name)).to_vec();
         let plan = plan(calls, None);
-        assert!(plan.settled[0].2.contains(says), "{}", plan.settled[0].2);
+        assert!(plan.answered[0].2.contains(says), "{}", plan.answered[0].2);
     }
 }
 
 #[test]
-fn steering_tools_are_known_by_every_name_they_go_by_and_others_are_not() {
+fn control_tools_are_recognised_by_all_their_names() {
     assert_eq!(Control::of("yield"), Some(Control::Yield));
     assert_eq!(Control::of("mcp__mxd__done"), Some(Control::Done));
     assert_eq!(Control::of("mcp__other__done"), None);

@@ -1,26 +1,26 @@
-//! The conversation as a fold over the log: the only way it ever grows, live, after a restart and in a fork alike.
+//! The conversation as a fold over the session log. It is built only this way: live, after a restart and in a fork.
 //!
-//! There is no second formatter that could drift from this one, so the same log always gives the same requests.
-//! Results that answer no open call are left out: a log that was written by two hands still gives a valid request.
+//! Because there is no second formatter, the same log always gives the same requests. Results that match no open call
+//! are ignored, so a log with interleaved writers still gives a valid request.
 
 use std::sync::Arc;
 
 use crate::base::MessageId;
-use crate::model::conversation::{Block, Role, Speech, ToolOutcome};
+use crate::model::conversation::{Block, Role, RoleMessage, ToolOutcome};
 use crate::model::event::{Body, Event, ForkMarker, SessionConfig, ToolResult};
 use crate::model::fold::PendingMessages;
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 use crate::model::render;
 
-/// What a model has been told and has said, since the last compaction.
+/// The messages between agent and model since the last compaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conversation {
-    /// Shared with requests that are being spelled; only the last one ever grows.
-    speeches: Vec<Arc<Speech>>,
+    /// Shared with requests that are being encoded. Only the last one ever grows.
+    role_messages: Vec<Arc<RoleMessage>>,
     config: Option<Arc<SessionConfig>>,
-    /// Messages that were sent and may still be consumed.
-    sent: PendingMessages,
-    /// The calls of the last response, in order, and whether each has its result.
+    /// Messages sent but not yet consumed.
+    pending: PendingMessages,
+    /// The calls of the last response in order, and whether each has a result.
     calls: Vec<(String, bool)>,
     has_work_context: bool,
 }
@@ -32,28 +32,28 @@ impl Conversation {
         conversation
     }
 
-    pub fn speeches(&self) -> &[Arc<Speech>] {
-        &self.speeches
+    pub fn role_messages(&self) -> &[Arc<RoleMessage>] {
+        &self.role_messages
     }
 
-    /// Returns what every request of this segment starts with, once it is decided.
+    /// Returns the frozen configuration of this segment, or `None` before there is one.
     pub fn config(&self) -> Option<&Arc<SessionConfig>> {
         self.config.as_ref()
     }
 
-    /// Tells whether the agent has been told where it is, in this segment and under its present identity.
+    /// Returns true if this segment has a work context for the current task. A fork needs a new one.
     pub fn has_work_context(&self) -> bool {
         self.has_work_context
     }
 
-    /// Returns who spoke last: a user's speech wants a response.
+    /// Returns the role of the last message. After `User`, the model owes a response.
     pub fn last_role(&self) -> Option<Role> {
-        self.speeches.last().map(|speech| speech.role)
+        self.role_messages.last().map(|message| message.role)
     }
 
-    /// Tells whether a call of this segment has this id.
+    /// Returns true if a call of this segment has this id.
     pub fn has_call(&self, id: &str) -> bool {
-        let blocks = self.speeches.iter().rev().flat_map(|speech| &speech.blocks);
+        let blocks = self.role_messages.iter().rev().flat_map(|message| &message.blocks);
         blocks.into_iter().any(|block| matches!(block, Block::ToolUse(call) if call.call == id))
     }
 
@@ -65,50 +65,52 @@ impl Conversation {
 
     pub fn apply(&mut self, event: &Event) {
         match &event.body {
-            Body::AssistantText(said) if !said.text.trim().is_empty() => self.say(Block::Text(said.text.clone())),
-            Body::Thinking(thought) => self.say(Block::Thinking(thought.clone())),
+            Body::AssistantText(assistant) if !assistant.text.trim().is_empty() => {
+                self.push_assistant(Block::Text(assistant.text.clone()));
+            }
+            Body::Thinking(thought) => self.push_assistant(Block::Thinking(thought.clone())),
             Body::ToolCall(call) => {
-                self.say(Block::ToolUse(call.clone()));
+                self.push_assistant(Block::ToolUse(call.clone()));
                 self.calls.push((call.call.clone(), false));
             }
             Body::ToolResult(result) => self.answer(result),
             Body::MessagesConsumed(consumed) => self.consume(&consumed.ids),
             Body::SessionConfig(config) => self.config = Some(Arc::new(config.clone())),
-            Body::Message(message) => self.sent.sent(message),
-            Body::MessagesWithdrawn(withdrawn) => self.sent.settled(&withdrawn.ids),
-            Body::CompactMarker(marker) => *self = Self { sent: marker.carry.messages.clone(), ..Self::default() },
-            Body::HeadMoved(moved) => self.sent = moved.carry.messages.clone(),
+            Body::Message(message) => self.pending.on_sent(message),
+            Body::MessagesWithdrawn(withdrawn) => self.pending.remove(&withdrawn.ids),
+            Body::CompactMarker(marker) => *self = Self { pending: marker.carry.messages.clone(), ..Self::default() },
+            Body::HeadMoved(moved) => self.pending = moved.carry.messages.clone(),
             Body::ForkMarker(marker) => {
-                self.sent = PendingMessages::default();
-                self.hear(Block::Text(fork_notice(marker)));
+                self.pending = PendingMessages::default();
+                self.push_user(Block::Text(fork_notice(marker)));
                 self.has_work_context = false;
             }
-            // The model is told nothing else.
+            // The model sees nothing else.
             _ => {}
         }
     }
 
-    fn say(&mut self, block: Block) {
+    fn push_assistant(&mut self, block: Block) {
         if self.last_role() != Some(Role::Assistant) {
             self.calls.clear();
         }
-        self.speech(Role::Assistant).push(block);
+        self.blocks_of(Role::Assistant).push(block);
     }
 
-    fn hear(&mut self, block: Block) {
-        self.speech(Role::User).push(block);
+    fn push_user(&mut self, block: Block) {
+        self.blocks_of(Role::User).push(block);
     }
 
-    /// Returns the blocks of the last speech if `role` has it, or of a new one.
-    fn speech(&mut self, role: Role) -> &mut Vec<Block> {
+    /// Returns the blocks of the last message if it has this role, or else of a new message.
+    fn blocks_of(&mut self, role: Role) -> &mut Vec<Block> {
         if self.last_role() != Some(role) {
-            self.speeches.push(Arc::new(Speech { role, blocks: Vec::new() }));
+            self.role_messages.push(Arc::new(RoleMessage { role, blocks: Vec::new() }));
         }
-        let last = self.speeches.len() - 1;
-        &mut Arc::make_mut(&mut self.speeches[last]).blocks
+        let last = self.role_messages.len() - 1;
+        &mut Arc::make_mut(&mut self.role_messages[last]).blocks
     }
 
-    /// Adds a result where its call stood among the calls, whenever it came in.
+    /// Adds a result in the position of its call, whenever it arrives.
     fn answer(&mut self, result: &ToolResult) {
         let Some(position) = self.calls.iter().position(|(call, answered)| *call == result.call && !answered) else {
             return;
@@ -121,37 +123,37 @@ impl Conversation {
             is_error: result.is_error,
             images: result.images.clone(),
         };
-        self.speech(Role::User).insert(before, Block::ToolResult(outcome));
+        self.blocks_of(Role::User).insert(before, Block::ToolResult(outcome));
     }
 
     fn consume(&mut self, ids: &[MessageId]) {
-        // Images stand last in a turn. One that may have been sent already must not get words in front of them.
-        let closed = self.speeches.last().is_some_and(|speech| {
-            speech.role == Role::User && speech.blocks.iter().any(|block| matches!(block, Block::Image(_)))
+        // Images come last in a message. A message with images may have been sent, so nothing may be put before them.
+        let closed = self.role_messages.last().is_some_and(|message| {
+            message.role == Role::User && message.blocks.iter().any(|block| matches!(block, Block::Image(_)))
         });
         if closed {
-            self.speeches.push(Arc::new(Speech { role: Role::User, blocks: Vec::new() }));
+            self.role_messages.push(Arc::new(RoleMessage { role: Role::User, blocks: Vec::new() }));
         }
-        let messages: Vec<Message> = ids.iter().filter_map(|id| self.sent.take(*id)).collect();
+        let messages: Vec<Message> = ids.iter().filter_map(|id| self.pending.take(*id)).collect();
         for message in messages {
-            self.has_work_context |= message.from == Source::WorkContext;
+            self.has_work_context |= message.from == MessageSource::WorkContext;
             if let Some(text) = render::render(&message) {
-                self.hear(Block::Text(text));
+                self.push_user(Block::Text(text));
             }
-            message.images.into_iter().for_each(|image| self.hear(Block::Image(image)));
+            message.images.into_iter().for_each(|image| self.push_user(Block::Image(image)));
         }
-        self.speeches.pop_if(|speech| speech.blocks.is_empty());
+        self.role_messages.pop_if(|message| message.blocks.is_empty());
     }
 }
 
-/// Returns how an agent learns that the conversation so far was another's.
+/// Returns the notice that tells an agent that the conversation so far belongs to another task.
 fn fork_notice(marker: &ForkMarker) -> String {
     let ForkMarker { source, title, description, .. } = marker;
-    let card = if description.is_empty() { title.clone() } else { format!("{title}\n\n{description}") };
-    let card = render::neutral(&card).into_owned();
+    let task = if description.is_empty() { title.clone() } else { format!("{title}\n\n{description}") };
+    let task = render::escape_tags(&task).into_owned();
     format!(
         "<notice>\nThis conversation was copied from task {source}. You are not that task: everything above is background \
-         knowledge, and its promises and open work are not yours. Your own task from here on:\n\n{card}\n</notice>"
+         knowledge, and its promises and open work are not yours. Your own task from here on:\n\n{task}\n</notice>"
     )
 }
 

@@ -9,14 +9,14 @@ fn fold(ids: &IdSource, bodies: Vec<Body>) -> Conversation {
     Conversation::replay(&events)
 }
 
-/// Returns who says what kind of thing, in order.
+/// Returns the roles and kinds of blocks, in order.
 fn shape(conversation: &Conversation) -> String {
-    let speeches = conversation.speeches().iter().map(|speech| {
-        let who = match speech.role {
+    let messages = conversation.role_messages().iter().map(|message| {
+        let who = match message.role {
             Role::User => "u",
             Role::Assistant => "a",
         };
-        let blocks = speech.blocks.iter().map(|block| match block {
+        let blocks = message.blocks.iter().map(|block| match block {
             Block::Text(_) => "text",
             Block::Thinking(_) => "thinking",
             Block::ToolUse(_) => "call",
@@ -25,19 +25,19 @@ fn shape(conversation: &Conversation) -> String {
         });
         format!("{who}:{}", blocks.collect::<Vec<_>>().join("+"))
     });
-    speeches.collect::<Vec<_>>().join(" ")
+    messages.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn blank_texts_are_never_part_of_it() {
+fn blank_texts_are_ignored() {
     let ids = ids();
-    assert_eq!(shape(&fold(&ids, vec![said(" \n"), said("Hm.")])), "a:text");
+    assert_eq!(shape(&fold(&ids, vec![assistant_text(" \n"), assistant_text("Hm.")])), "a:text");
 }
 
 #[test]
-fn a_message_is_part_of_it_once_it_is_consumed_and_not_before() {
+fn a_message_appears_once_it_is_consumed() {
     let ids = ids();
-    let hello = message(&ids, Source::User, "Hello");
+    let hello = message(&ids, MessageSource::User, "Hello");
     let taken = consumed(&hello);
     assert_eq!(shape(&fold(&ids, vec![hello.clone().into()])), "");
     assert_eq!(shape(&fold(&ids, vec![hello.clone().into(), taken.clone()])), "u:text");
@@ -47,31 +47,31 @@ fn a_message_is_part_of_it_once_it_is_consumed_and_not_before() {
 #[test]
 fn a_message_that_was_withdrawn_cannot_be_consumed() {
     let ids = ids();
-    let hello = message(&ids, Source::User, "Hello");
+    let hello = message(&ids, MessageSource::User, "Hello");
     let (withdrawn, taken) = (MessagesWithdrawn { ids: vec![hello.id] }.into(), consumed(&hello));
     assert_eq!(shape(&fold(&ids, vec![hello.into(), withdrawn, taken])), "");
 }
 
 #[test]
-fn messages_stand_in_the_order_in_which_they_were_consumed_with_their_pictures() {
+fn messages_and_their_pictures_are_in_order_of_consumption() {
     let ids = ids();
-    let mut first = message(&ids, Source::User, "first");
+    let mut first = message(&ids, MessageSource::User, "first");
     first.images.push(Image {
         data: BlobRef { blob: BlobId::of_hash(&[7; 32]), bytes: 1 },
         media_type: "image/png".to_owned(),
         name: None,
     });
-    let second = message(&ids, Source::User, "second");
+    let second = message(&ids, MessageSource::User, "second");
     let taken = MessagesConsumed { ids: vec![second.id, first.id] };
     let conversation = fold(&ids, vec![first.into(), second.into(), taken.into()]);
     assert_eq!(shape(&conversation), "u:text+text+image");
-    assert!(matches!(&conversation.speeches()[0].blocks[0], Block::Text(text) if text.contains("second")));
+    assert!(matches!(&conversation.role_messages()[0].blocks[0], Block::Text(text) if text.contains("second")));
 }
 
 #[test]
-fn results_stand_where_their_calls_stood_and_texts_come_after_them() {
+fn results_are_in_call_order_and_texts_follow() {
     let ids = ids();
-    let hello = message(&ids, Source::User, "Hello");
+    let hello = message(&ids, MessageSource::User, "Hello");
     let taken = consumed(&hello);
     let conversation = fold(
         &ids,
@@ -85,12 +85,12 @@ fn results_stand_where_their_calls_stood_and_texts_come_after_them() {
         ],
     );
     assert_eq!(shape(&conversation), "a:call+call u:result+result+text");
-    let Block::ToolResult(first) = &conversation.speeches()[1].blocks[0] else { panic!("no result") };
+    let Block::ToolResult(first) = &conversation.role_messages()[1].blocks[0] else { panic!("no result") };
     assert_eq!(first.call, "a");
 }
 
 #[test]
-fn a_result_for_no_open_call_is_left_out() {
+fn a_result_without_an_open_call_is_ignored() {
     let ids = ids();
     let bodies = vec![
         result("z", "whose?").into(),
@@ -102,18 +102,22 @@ fn a_result_for_no_open_call_is_left_out() {
 }
 
 #[test]
-fn two_responses_in_a_row_are_one_speech() {
+fn two_responses_in_a_row_are_one_message() {
     let ids = ids();
     assert_eq!(
-        shape(&fold(&ids, vec![said("One."), ended(&ids, crate::model::event::StopReason::Pause), said("Two.")])),
+        shape(&fold(
+            &ids,
+            vec![assistant_text("One."), ended(&ids, crate::model::event::StopReason::Pause), assistant_text("Two.")]
+        )),
         "a:text+text"
     );
 }
 
 #[test]
-fn a_compaction_leaves_only_what_was_sent_and_not_yet_read() {
+fn a_compaction_keeps_only_pending_messages() {
     let ids = ids();
-    let (early, late) = (message(&ids, Source::WorkContext, "Here."), message(&ids, Source::User, "Later."));
+    let (early, late) =
+        (message(&ids, MessageSource::WorkContext, "Here."), message(&ids, MessageSource::User, "Later."));
     let (early_taken, late_taken) = (consumed(&early), consumed(&late));
     let before: Vec<Event> = [SessionConfig::default().into(), early.into(), early_taken, late.into()]
         .into_iter()
@@ -131,22 +135,24 @@ fn a_compaction_leaves_only_what_was_sent_and_not_yet_read() {
 }
 
 #[test]
-fn a_fork_says_who_the_agent_is_now_and_asks_for_its_own_card() {
+fn a_fork_names_the_new_task_and_needs_a_work_context() {
     let ids = ids();
-    let context = message(&ids, Source::WorkContext, "Here.");
+    let context = message(&ids, MessageSource::WorkContext, "Here.");
     let taken = consumed(&context);
-    let last = event(&ids, said("Mine."));
+    let last = event(&ids, assistant_text("Mine."));
     let marker = |title: &str| ForkMarker {
         source: TaskId::fresh(&ids),
         source_event: last.id,
         title: title.to_owned(),
         description: "Only <notice>this</notice>.".to_owned(),
     };
-    let conversation =
-        fold(&ids, vec![context.into(), taken, said("Mine."), marker("Sub").into(), marker("Sub sub").into()]);
+    let conversation = fold(
+        &ids,
+        vec![context.into(), taken, assistant_text("Mine."), marker("Sub").into(), marker("Sub sub").into()],
+    );
     assert_eq!(shape(&conversation), "u:text a:text u:text+text");
     assert!(!conversation.has_work_context());
-    let Block::Text(text) = &conversation.speeches()[2].blocks[1] else { panic!("no text") };
+    let Block::Text(text) = &conversation.role_messages()[2].blocks[1] else { panic!("no text") };
     assert!(text.contains("Sub sub") && text.contains("You are not that task"));
     assert!(text.contains("&lt;notice>this"), "{text}");
 }

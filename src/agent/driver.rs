@@ -1,7 +1,7 @@
-//! Carries out what the machine decides: appends, asks the model, runs tools, waits.
+//! Performs the effects of the machine: appends events, calls the model, runs tools, waits.
 //!
-//! One task per run. Everything that waits is a future in one set; whatever finishes first is the machine's next
-//! input. The driver decides nothing: where something has to be decided, it asks the machine.
+//! Each run is one tokio task. All pending operations are futures in one set; the first to finish is the machine's next
+//! input. The driver makes no decisions.
 
 mod model;
 mod requests;
@@ -22,74 +22,74 @@ use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp, TurnId};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ToolResult};
 use crate::model::live::Live;
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 use crate::model::run::{Ending, RunCommand};
-use crate::provider::purse::{BudgetVerdict, Purse};
-use crate::provider::{Catalogue, Facts, Gate, Provider};
+use crate::provider::budget::{Budget, BudgetVerdict};
+use crate::provider::{Catalogue, ModelInfo, Provider, RateGate};
 use crate::store::{Store, StoreError};
 use crate::tools;
-use requests::Requests;
+use requests::RequestBuilder;
 
-/// What a segment needs that only the outside can make: tools, prompt, the state of the worktree.
+/// Prepares segments from the outside world: tools, prompt, state of the worktree.
 pub trait Preparer: Send + Sync {
-    /// Returns what was asked for. `model` is one that the person chose since the run began.
+    /// Prepares the requested parts. `model` is the model that the user chose during this run.
     fn prepare(&self, config: bool, context: bool, model: Option<String>) -> BoxFuture<'_, Prepared>;
 
-    /// Returns the tools that the last configuration names. Nothing: those that the run has.
+    /// Returns the tools of the last configuration, or `None` to keep those of the run.
     fn tools(&self) -> Option<Arc<tools::Registry>>;
 }
 
-/// Keeps the state of the files after a turn, while the model thinks about the next one.
-pub trait Keeper: Send + Sync {
-    /// Keeps the state before the first turn of a run.
-    fn begin(&self) -> BoxFuture<'static, ()>;
-    /// Keeps the state after a turn whose tools may have changed it.
-    fn keep(&self, turn: TurnId) -> BoxFuture<'static, ()>;
+/// Saves snapshots of the files after turns, while the model works on the next one.
+pub trait FileSnapshotter: Send + Sync {
+    /// Saves a snapshot before the first turn of a run.
+    fn snapshot_start(&self) -> BoxFuture<'static, ()>;
+    /// Saves a snapshot after a turn whose tools may have changed files.
+    fn snapshot_turn(&self, turn: TurnId) -> BoxFuture<'static, ()>;
 }
 
-/// Everything a run works with.
-pub struct Setup {
+/// The context and dependencies of a run.
+pub struct RunSetup {
     pub task: TaskId,
     pub run: RunId,
     pub store: Store,
     pub provider: Arc<dyn Provider>,
-    pub gate: Arc<Gate>,
-    pub facts: Facts,
-    /// What is known of models once their endpoint has said it. `None` if it has, or will not.
+    pub gate: Arc<RateGate>,
+    pub facts: ModelInfo,
+    /// Resolves to the catalogue with the endpoint's own list. `None` if it is already included, or not available.
     pub late_catalogue: Option<BoxFuture<'static, Option<Catalogue>>>,
-    pub tools: tools::Context,
+    pub tools: tools::ToolContext,
     pub preparer: Arc<dyn Preparer>,
-    /// Nothing: states of files are not kept.
-    pub keeper: Option<Arc<dyn Keeper>>,
-    pub purse: Purse,
+    /// `None` if snapshots are disabled.
+    pub snapshotter: Option<Arc<dyn FileSnapshotter>>,
+    pub budget: Budget,
     pub limits: Limits,
     pub ids: IdSource,
     pub clock: Arc<dyn Clock>,
-    /// Takes every event of the run, once it is on the disk.
+    /// Receives every event of the run once it is on disk.
     pub events: mpsc::UnboundedSender<Arc<Event>>,
-    /// Where the tools report the end of a background process.
+    /// Reports of background processes that ended.
     pub completions: mpsc::UnboundedReceiver<tools::Completion>,
-    pub rest: Rest,
+    pub when_idle: WhenIdle,
 }
 
-/// What a run does when it has nothing to do.
+/// The behaviour of an idle run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rest {
-    /// It waits for a word.
+pub enum WhenIdle {
+    /// Waits for a command.
     #[default]
-    Stay,
-    /// It ends, unless a process of its own still runs. Everything it knows is in its session.
-    Leave,
+    Wait,
+    /// Ends, unless a background process is running. All its state is in the session.
+    Exit,
 }
 
-/// Takes the session up and runs it to its end.
-pub async fn drive(setup: Setup, inbox: mpsc::UnboundedReceiver<RunCommand>) -> Result<Ending, StoreError> {
+/// Loads the session and drives the run to its end.
+pub async fn drive(setup: RunSetup, inbox: mpsc::UnboundedReceiver<RunCommand>) -> Result<Ending, StoreError> {
     let sessions = setup.store.sessions().clone();
     let task = setup.task;
-    setup.store.mend(task).await?;
+    setup.store.repair(task).await?;
     let active = on_blocking_thread(move || sessions.active(task)).await?;
     let machine = Machine::new(&active.events, setup.limits.clone(), setup.ids.clone());
-    // A run may go on for hours, and the log is as large as the conversation that was made from it.
+    // A run may last hours, and the log is as large as the conversation.
     drop(active);
     let run = Run {
         machine,
@@ -99,36 +99,36 @@ pub async fn drive(setup: Setup, inbox: mpsc::UnboundedReceiver<RunCommand>) -> 
         tools_cancel: CancellationToken::new(),
         sleep_cancel: CancellationToken::new(),
         chosen_model: None,
-        shown_in_vain: false,
+        failed_after_output: false,
         exit: None,
-        keeping: None,
-        touched: false,
+        pending_snapshot: None,
+        tools_ran: false,
         setup,
     };
-    Ok(run.live(inbox).await)
+    Ok(run.run_to_end(inbox).await)
 }
 
-/// Runs a read that may take long where it blocks nobody.
+/// Runs a slow read on a blocking thread.
 async fn on_blocking_thread<T: Send + 'static>(
     read: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    // The only way to fail is a panic or the end of the runtime; either way there is no result.
+    // Joining fails only after a panic or at the end of the runtime.
     tokio::task::spawn_blocking(read).await.unwrap_or(Err(StoreError::Closed))
 }
 
-/// Lets something happen by itself; whoever wants to can wait for it.
-fn spawned(work: BoxFuture<'static, ()>) -> Shared<BoxFuture<'static, ()>> {
+/// Spawns a future and returns a shared handle to wait for it.
+fn spawn_shared(work: BoxFuture<'static, ()>) -> Shared<BoxFuture<'static, ()>> {
     let running = tokio::spawn(work);
     async move {
-        // Whatever went wrong was said where it did; nobody waits for ever because of it.
+        // Failures were reported where they occurred.
         let _ = running.await;
     }
     .boxed()
     .shared()
 }
 
-/// Waits for what comes late, or for ever if nothing does.
-async fn arrival(late: &mut Option<BoxFuture<'static, Option<Catalogue>>>) -> Option<Catalogue> {
+/// Waits for the late catalogue, or for ever if there is none.
+async fn await_catalogue(late: &mut Option<BoxFuture<'static, Option<Catalogue>>>) -> Option<Catalogue> {
     let arrived = match late {
         Some(late) => late.await,
         None => std::future::pending().await,
@@ -138,66 +138,67 @@ async fn arrival(late: &mut Option<BoxFuture<'static, Option<Catalogue>>>) -> Op
 }
 
 struct Run {
-    setup: Setup,
+    setup: RunSetup,
     machine: Machine,
-    requests: Arc<Mutex<Requests>>,
+    requests: Arc<Mutex<RequestBuilder>>,
     work: FuturesUnordered<BoxFuture<'static, Option<Input>>>,
     model_cancel: CancellationToken,
     tools_cancel: CancellationToken,
     sleep_cancel: CancellationToken,
     chosen_model: Option<String>,
     /// A request failed after some of its response may have been shown.
-    shown_in_vain: bool,
+    failed_after_output: bool,
     exit: Option<Exit>,
-    /// A state that is being kept. No tool begins before it is.
-    keeping: Option<Shared<BoxFuture<'static, ()>>>,
-    /// Tools ran since the last state was kept.
-    touched: bool,
+    /// The snapshot in progress. No tool starts before it is complete.
+    pending_snapshot: Option<Shared<BoxFuture<'static, ()>>>,
+    /// Tools that may change files ran since the last snapshot.
+    tools_ran: bool,
 }
 
 impl Run {
-    async fn live(mut self, mut inbox: mpsc::UnboundedReceiver<RunCommand>) -> Ending {
-        self.keeping = self.setup.keeper.as_ref().map(|keeper| spawned(keeper.begin()));
+    async fn run_to_end(mut self, mut inbox: mpsc::UnboundedReceiver<RunCommand>) -> Ending {
+        self.pending_snapshot =
+            self.setup.snapshotter.as_ref().map(|snapshotter| spawn_shared(snapshotter.snapshot_start()));
         self.step(Input::Start);
-        let mut deaf = false;
+        let mut inbox_closed = false;
         loop {
             if let Some(exit) = self.exit.take() {
                 self.setup.tools.jobs.end_all().await;
-                self.all_kept().await;
+                self.await_snapshot().await;
                 self.check_against_log().await;
                 return Ending::Exited(exit);
             }
-            if self.may_leave() && inbox.is_empty() {
-                self.all_kept().await;
+            if self.can_exit() && inbox.is_empty() {
+                self.await_snapshot().await;
                 self.check_against_log().await;
-                return Ending::Resting;
+                return Ending::Idle;
             }
             tokio::select! {
                 biased;
-                command = inbox.recv(), if !deaf => match command {
-                    Some(command) => self.told(command),
-                    // Nobody can reach this run any more, so nobody can want it to go on.
+                command = inbox.recv(), if !inbox_closed => match command {
+                    Some(command) => self.on_command(command),
+                    // No one can send commands any more, so the run must end.
                     None => {
-                        deaf = true;
+                        inbox_closed = true;
                         self.step(Input::Teardown(InterruptReason::Quit));
                     }
                 },
                 Some(done) = self.work.next() => if let Some(input) = done {
                     self.step(input);
                 },
-                Some(completion) = self.setup.completions.recv() => self.report(completion),
-                catalogue = arrival(&mut self.setup.late_catalogue) => self.learn(catalogue),
+                Some(completion) = self.setup.completions.recv() => self.report_completion(completion),
+                catalogue = await_catalogue(&mut self.setup.late_catalogue) => self.update_catalogue(catalogue),
             }
         }
     }
 
-    fn told(&mut self, command: RunCommand) {
+    fn on_command(&mut self, command: RunCommand) {
         match command {
-            RunCommand::Hear(event) => self.step(Input::Heard { event }),
+            RunCommand::Deliver(event) => self.step(Input::Delivered { event }),
             RunCommand::Withdraw(ids) => self.step(Input::Withdraw { ids }),
             RunCommand::Interrupt => self.step(Input::Interrupt),
             RunCommand::Teardown(reason) => self.step(Input::Teardown(reason)),
-            // Either may have ended by itself meanwhile.
+            // Either may have ended meanwhile.
             RunCommand::Background { call } => {
                 self.setup.tools.foreground.to_background(&call);
             }
@@ -211,34 +212,34 @@ impl Run {
         self.setup.clock.now()
     }
 
-    /// Tells whether nobody would miss this run. A process of its own would: its end has to be told.
-    fn may_leave(&self) -> bool {
-        self.setup.rest == Rest::Leave
-            && self.machine.is_resting()
+    /// Returns true if the run may end because it is idle. A background process keeps it alive, to report its end.
+    fn can_exit(&self) -> bool {
+        self.setup.when_idle == WhenIdle::Exit
+            && self.machine.is_idle()
             && self.work.is_empty()
             && self.machine.state().background.is_empty()
     }
 
     fn step(&mut self, input: Input) {
-        let input = self.noticed(input);
+        let input = self.observe(input);
         let (task, run, turn) = (self.setup.task, self.setup.run, self.machine.state().turns.ended);
         let span = tracing::debug_span!("run", %task, %run, turn, input = %Variant(&input));
         let _entered = span.enter();
-        let begun = tokio::time::Instant::now();
+        let started = tokio::time::Instant::now();
         let effects = self.machine.step(self.now(), input);
-        tracing::debug!(effects = %Variants(&effects), took = ?begun.elapsed());
+        tracing::debug!(effects = %Variants(&effects), took = ?started.elapsed());
         effects.into_iter().for_each(|effect| self.perform(effect));
     }
 
-    /// Looks at an input on its way to the machine: events are passed on to whoever shows them, costs are booked.
-    fn noticed(&mut self, input: Input) -> Input {
+    /// Handles side effects of an input before the machine sees it: publishes events, books costs, updates tools.
+    fn observe(&mut self, input: Input) -> Input {
         match &input {
             Input::Saved { events, .. } => {
                 for event in events {
                     if let Body::Usage(usage) = &event.body {
-                        self.setup.purse.spend(usage.cost.unwrap_or_default());
+                        self.setup.budget.spend(usage.cost.unwrap_or_default());
                     }
-                    // Nobody may be looking, and an event may be long.
+                    // Cloning a long event is a waste if there is no receiver.
                     if !self.setup.events.is_closed() {
                         let _ = self.setup.events.send(event.clone());
                     }
@@ -250,13 +251,13 @@ impl Run {
                 }
             }
             Input::Failed { .. } => {
-                self.shown_in_vain = true;
-                // Whoever waits for money must not wait until this run has tried again, or a person has answered.
-                self.setup.purse.release();
+                self.failed_after_output = true;
+                // Other runs must not wait for this money until the retry or the user's answer.
+                self.setup.budget.release();
             }
             Input::Start
             | Input::SaveFailed { .. }
-            | Input::Heard { .. }
+            | Input::Delivered { .. }
             | Input::Withdraw { .. }
             | Input::Prepared(_)
             | Input::Counted { .. }
@@ -284,15 +285,15 @@ impl Run {
             Effect::Count { number } => self.count(number),
             Effect::Reserve { tokens } => {
                 let verdict = match self.estimate(tokens) {
-                    Some(amount) => self.setup.purse.reserve(amount),
-                    None if self.setup.purse.is_limited() => BudgetVerdict::Unpriced,
+                    Some(amount) => self.setup.budget.reserve(amount),
+                    None if self.setup.budget.is_limited() => BudgetVerdict::Unpriced,
                     None => BudgetVerdict::Granted,
                 };
                 self.work.push(std::future::ready(Some(Input::Reserved(verdict))).boxed());
             }
-            Effect::Release => self.setup.purse.release(),
+            Effect::Release => self.setup.budget.release(),
             Effect::CallModel { number, purpose, attempt } => {
-                self.keep_files();
+                self.snapshot_files();
                 self.call_model(number, purpose, attempt);
             }
             Effect::CancelModel { .. } => self.model_cancel.cancel(),
@@ -309,9 +310,9 @@ impl Run {
                 };
                 self.work.push(sleep.boxed());
             }
-            Effect::AwaitMoney { timer } => {
+            Effect::AwaitBudget { timer } => {
                 self.sleep_cancel = CancellationToken::new();
-                let (cancel, freed) = (self.sleep_cancel.clone(), self.setup.purse.freed());
+                let (cancel, freed) = (self.sleep_cancel.clone(), self.setup.budget.wait_until_free());
                 let wait = async move {
                     tokio::select! {
                         () = cancel.cancelled() => None,
@@ -342,12 +343,12 @@ impl Run {
         self.work.push(append.boxed());
     }
 
-    /// Tells the agent that a process in the background has ended: on the disk first, then to the machine.
-    fn report(&mut self, completion: tools::Completion) {
+    /// Appends the message that a background process has ended, then passes it to the machine.
+    fn report_completion(&mut self, completion: tools::Completion) {
         let message = Message::new(
             MessageId::fresh(&self.setup.ids),
             self.now(),
-            Source::BackgroundComplete {
+            MessageSource::BackgroundComplete {
                 process: completion.id,
                 command: completion.command,
                 exit: completion.exit.code,
@@ -363,7 +364,7 @@ impl Run {
                     if !events.is_closed() {
                         let _ = events.send(event.clone());
                     }
-                    Input::Heard { event }
+                    Input::Delivered { event }
                 }
                 Err(error) => Input::SaveFailed { reason: error.to_string() },
             })
@@ -371,28 +372,28 @@ impl Run {
         self.work.push(append.boxed());
     }
 
-    /// Begins to keep the state of the files, if tools may have changed it since that was last done.
-    fn keep_files(&mut self) {
-        let Some(keeper) = self.setup.keeper.as_ref().filter(|_| self.touched) else { return };
+    /// Starts a snapshot of the files if tools may have changed them since the last one.
+    fn snapshot_files(&mut self) {
+        let Some(snapshotter) = self.setup.snapshotter.as_ref().filter(|_| self.tools_ran) else { return };
         let Some(last) = &self.machine.state().turns.last else { return };
-        self.touched = false;
-        let (before, keep) = (self.keeping.take(), keeper.keep(last.turn));
-        self.keeping = Some(spawned(
+        self.tools_ran = false;
+        let (before, snapshot) = (self.pending_snapshot.take(), snapshotter.snapshot_turn(last.turn));
+        self.pending_snapshot = Some(spawn_shared(
             async move {
                 if let Some(before) = before {
                     before.await;
                 }
-                keep.await;
+                snapshot.await;
             }
             .boxed(),
         ));
     }
 
-    /// Waits until the last state is kept.
-    async fn all_kept(&mut self) {
-        self.keep_files();
-        if let Some(keeping) = self.keeping.take() {
-            keeping.await;
+    /// Takes the last snapshot, if needed, and waits for it.
+    async fn await_snapshot(&mut self) {
+        self.snapshot_files();
+        if let Some(snapshot) = self.pending_snapshot.take() {
+            snapshot.await;
         }
     }
 
@@ -400,30 +401,30 @@ impl Run {
         self.tools_cancel = CancellationToken::new();
         let effect = |call: &ToolUse| {
             let tool = self.setup.tools.registry.get(&call.name);
-            tool.map_or(tools::Effect::Opaque, |tool| tool.effect())
+            tool.map_or(tools::ToolEffect::Opaque, |tool| tool.effect())
         };
-        let effects: Vec<tools::Effect> = calls.iter().map(effect).collect();
-        self.touched |= effects.iter().any(|effect| *effect != tools::Effect::Reads);
+        let effects: Vec<tools::ToolEffect> = calls.iter().map(effect).collect();
+        self.tools_ran |= effects.iter().any(|effect| *effect != tools::ToolEffect::Reads);
         let mut ends: Vec<Shared<BoxFuture<'static, ()>>> = Vec::with_capacity(calls.len());
         for (call, predecessors) in calls.into_iter().zip(tools::predecessors(&effects)) {
             let mut context = self.setup.tools.clone();
             context.tokens.interrupt = self.tools_cancel.clone();
             let (id, name) = (call.call.clone(), call.name.clone());
-            // On a task of its own: a tool that computes must not keep the run from hearing what is said to it.
-            // Nor may it go on when the run is gone and nobody will ever hear of it.
-            let kept = self.keeping.clone();
+            // On a separate tokio task, so that a tool that computes does not block the run. Aborted on drop, so that
+            // it does not outlive the run.
+            let snapshot = self.pending_snapshot.clone();
             let before: Vec<_> = predecessors.into_iter().map(|position| ends[position].clone()).collect();
             let (ended, end) = oneshot::channel::<()>();
-            // A call that ends without a word has ended all the same.
+            // A dropped sender counts as the end too.
             ends.push(end.map(drop).boxed().shared());
             let running = AbortOnDropHandle::new(tokio::spawn(async move {
                 let ready = async {
-                    if let Some(kept) = kept {
-                        kept.await;
+                    if let Some(snapshot) = snapshot {
+                        snapshot.await;
                     }
                     futures::future::join_all(before).await;
                 };
-                // One that is cut short before its turn comes is not run: that is looked at before anything else.
+                // `execute` does not run a call that is cancelled by now.
                 tokio::select! {
                     () = ready => {}
                     () = context.tokens.cancelled() => {}
@@ -442,19 +443,23 @@ impl Run {
         }
     }
 
-    /// In debug builds: what grew event by event must be what the log gives as a whole.
+    /// In debug builds, checks that the conversation equals a replay of the log.
     async fn check_against_log(&mut self) {
         if !cfg!(debug_assertions) {
             return;
         }
         let (store, task) = (self.setup.store.clone(), self.setup.task);
-        // What the disk could neither keep nor take back stands in the file and was told to nobody.
-        if store.mend(task).await.is_err() {
+        // After a failed append, the file may hold events that were never acknowledged.
+        if store.repair(task).await.is_err() {
             return;
         }
         if let Ok(active) = on_blocking_thread(move || store.sessions().active(task)).await {
             let rebuilt = Conversation::replay(&active.events);
-            debug_assert_eq!(rebuilt.speeches(), self.machine.conversation().speeches(), "the conversation drifted");
+            debug_assert_eq!(
+                rebuilt.role_messages(),
+                self.machine.conversation().role_messages(),
+                "the conversation drifted"
+            );
         }
     }
 }

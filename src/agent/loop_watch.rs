@@ -1,5 +1,4 @@
-//! Notices an agent that goes in circles: the same call with the same result again and again, or turn after turn
-//! in which nothing is new.
+//! Detects an agent that goes in circles: turns whose calls and results have all occurred before.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,52 +7,53 @@ use crate::model::Content;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, ToolResult};
 
-/// How many outcomes are remembered.
+/// Number of outcomes to remember.
 const MEMORY: usize = 64;
-/// After so many turns without anything new the agent is told, and then the person.
+/// Turns without a new outcome after which the agent is warned.
 const WARN_TURNS: u32 = 4;
+/// Turns without a new outcome after which the user is asked.
 const ASK_TURNS: u32 = 8;
 
-/// What the watch has to say before the next request.
+/// The action to take before the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum LoopVerdict {
     Fine,
-    /// Tell the agent.
+    /// Warn the agent.
     Warn {
         turns: u32,
     },
-    /// Ask the person.
+    /// Ask the user.
     Ask {
         turns: u32,
     },
 }
 
-/// What was called with what and what came of it, lately.
+/// Recent calls and their outcomes, as hashes.
 #[derive(Clone, Debug, Default)]
-pub struct LoopWatch {
+pub struct LoopDetector {
     calls: Vec<(String, u64)>,
     seen: VecDeque<u64>,
-    /// The turn under way has shown something new.
-    news: bool,
+    /// The current turn has a new outcome.
+    has_new_outcome: bool,
     results: usize,
     stale_turns: u32,
-    said: u32,
+    reported_turns: u32,
 }
 
-impl LoopWatch {
+impl LoopDetector {
     pub fn apply(&mut self, event: &Event) {
         match &event.body {
-            Body::ToolCall(call) => self.called(call),
-            Body::ToolResult(result) => self.answered(result),
+            Body::ToolCall(call) => self.on_call(call),
+            Body::ToolResult(result) => self.on_result(result),
             _ => {}
         }
     }
 
-    fn called(&mut self, call: &ToolUse) {
+    fn on_call(&mut self, call: &ToolUse) {
         self.calls.push((call.call.clone(), hash(&(&call.name, call.input.as_str()))));
     }
 
-    fn answered(&mut self, result: &ToolResult) {
+    fn on_result(&mut self, result: &ToolResult) {
         let Some(at) = self.calls.iter().position(|(call, _)| *call == result.call) else { return };
         let (_, input) = self.calls.swap_remove(at);
         let content = match &result.content {
@@ -63,7 +63,7 @@ impl LoopWatch {
         let outcome = hash(&(input, content, result.is_error));
         self.results += 1;
         if !self.seen.contains(&outcome) {
-            self.news = true;
+            self.has_new_outcome = true;
             self.seen.push_back(outcome);
             if self.seen.len() > MEMORY {
                 self.seen.pop_front();
@@ -71,36 +71,36 @@ impl LoopWatch {
         }
     }
 
-    /// Something was said to the agent: whatever it does next is not by itself.
-    pub fn spoken_to(&mut self) {
+    /// Starts the count anew, because a message gave the agent something new to do.
+    pub fn on_message(&mut self) {
         self.stale_turns = 0;
-        self.said = 0;
+        self.reported_turns = 0;
         self.seen.clear();
     }
 
-    /// Ends a turn and says whether it was one too many.
-    pub fn turn_over(&mut self) -> Verdict {
+    /// Ends a turn and returns what to do about repeated turns.
+    pub fn end_turn(&mut self) -> LoopVerdict {
         let had_results = std::mem::take(&mut self.results) > 0;
-        let news = std::mem::take(&mut self.news);
+        let has_new_outcome = std::mem::take(&mut self.has_new_outcome);
         if !had_results {
-            return Verdict::Fine;
+            return LoopVerdict::Fine;
         }
-        if news {
+        if has_new_outcome {
             self.stale_turns = 0;
-            self.said = 0;
-            return Verdict::Fine;
+            self.reported_turns = 0;
+            return LoopVerdict::Fine;
         }
         self.stale_turns += 1;
         match self.stale_turns {
-            turns if turns >= ASK_TURNS && self.said < ASK_TURNS => {
-                self.said = ASK_TURNS;
-                Verdict::Ask { turns }
+            turns if turns >= ASK_TURNS && self.reported_turns < ASK_TURNS => {
+                self.reported_turns = ASK_TURNS;
+                LoopVerdict::Ask { turns }
             }
-            turns if turns >= WARN_TURNS && self.said < WARN_TURNS => {
-                self.said = WARN_TURNS;
-                Verdict::Warn { turns }
+            turns if turns >= WARN_TURNS && self.reported_turns < WARN_TURNS => {
+                self.reported_turns = WARN_TURNS;
+                LoopVerdict::Warn { turns }
             }
-            _ => Verdict::Fine,
+            _ => LoopVerdict::Fine,
         }
     }
 }

@@ -3,9 +3,9 @@ use crate::agent::testing::*;
 use crate::base::MicroUsd;
 use crate::model::conversation::Block;
 use crate::model::event::{Body, BudgetScope, Exit, InterruptReason, StopReason, Verdict};
-use crate::model::message::Source;
+use crate::model::message::MessageSource;
 use crate::model::{AskKind, SessionState};
-use crate::provider::purse::BudgetVerdict;
+use crate::provider::budget::BudgetVerdict;
 use crate::provider::{ApiError, ErrorClass, ResponseBlock};
 use crate::tools;
 
@@ -38,7 +38,7 @@ fn exit(bench: &Bench) -> Option<Exit> {
 }
 
 #[test]
-fn every_stop_reason_leads_somewhere() {
+fn every_stop_reason_has_a_consequence() {
     let table = [
         (StopReason::EndTurn, "Done so far.", "message", ""),
         (StopReason::EndTurn, "", "model", "Your response was empty"),
@@ -49,14 +49,14 @@ fn every_stop_reason_leads_somewhere() {
         (StopReason::Pause, "Wait.", "model", "Go on."),
         (StopReason::Interrupted, "Half", "message", ""),
         (StopReason::ContextOverflow, "Half", "model", ""),
-        (StopReason::Refusal, "I will not.", "person", ""),
-        (StopReason::Other("tired".to_owned()), "Hm.", "person", ""),
+        (StopReason::Refusal, "I will not.", "user", ""),
+        (StopReason::Other("tired".to_owned()), "Hm.", "user", ""),
     ];
     for (stop, text, waits_for, notice) in table {
         let mut bench = begin();
         bench.respond(response(stop.clone(), vec![ResponseBlock::Text(text.to_owned())]));
         assert_eq!(bench.machine.waits_for(), waits_for, "{stop:?} {text:?}");
-        let notices = bench.messages(&Source::Notice).concat();
+        let notices = bench.messages(&MessageSource::Notice).concat();
         assert!(notices.contains(notice) && notices.is_empty() == notice.is_empty(), "{stop:?} {text:?}: {notices}");
         assert!(bench.kinds().contains(&"turn_ended"), "{stop:?}");
         let summarises = matches!(bench.purpose(), Purpose::Summarise { .. });
@@ -65,44 +65,44 @@ fn every_stop_reason_leads_somewhere() {
 }
 
 #[test]
-fn a_word_nobody_knows_is_shown_to_the_person() {
+fn an_unknown_stop_reason_is_shown_to_the_user() {
     let mut bench = begin();
     bench.respond(response(StopReason::Other("tired".to_owned()), Vec::new()));
-    let ask = bench.asked().unwrap();
+    let ask = bench.open_ask().unwrap();
     assert_eq!(ask.kind(), AskKind::ModelStopped);
     assert!(ask.detail.contains("tired"));
 }
 
 #[test]
-fn a_model_that_never_finishes_is_sent_on_three_times_and_then_the_person_is_asked() {
+fn after_three_unfinished_responses_the_user_is_asked() {
     let mut bench = begin();
     for attempt in 1..=3 {
         bench.respond(response(StopReason::MaxTokens, Vec::new()));
         assert_eq!(bench.machine.waits_for(), "model", "{attempt}");
     }
     bench.respond(response(StopReason::MaxTokens, Vec::new()));
-    assert_eq!(bench.asked().unwrap().kind(), AskKind::ModelStopped);
-    assert!(bench.asked().unwrap().question.contains("output limit"));
+    assert_eq!(bench.open_ask().unwrap().kind(), AskKind::ModelStopped);
+    assert!(bench.open_ask().unwrap().question.contains("output limit"));
 }
 
 #[test]
-fn a_finished_response_forgives_the_unfinished_ones_before_it() {
+fn a_finished_response_resets_the_count_of_unfinished_ones() {
     let mut bench = begin();
     for _ in 0..3 {
         bench.respond(response(StopReason::Pause, Vec::new()));
     }
-    bench.respond(calling(&[call("a", "bash")]));
+    bench.respond(call_response(&[call("a", "bash")]));
     bench.finish("a", "ok");
     bench.respond(response(StopReason::Pause, Vec::new()));
     assert_eq!(bench.machine.waits_for(), "model");
 }
 
 #[test]
-fn calls_run_at_once_and_their_results_stand_in_call_order_whatever_finishes_first() {
+fn calls_run_in_parallel_and_results_are_in_call_order() {
     let calls = ["a", "b", "c"].map(|id| call(id, "bash"));
     for order in [["a", "b", "c"], ["c", "b", "a"], ["b", "c", "a"]] {
         let mut bench = begin();
-        bench.respond(calling(&calls));
+        bench.respond(call_response(&calls));
         let run = bench.effects.iter().find_map(|effect| match effect {
             Effect::RunTools { calls } => Some(calls.len()),
             _ => None,
@@ -113,8 +113,8 @@ fn calls_run_at_once_and_their_results_stand_in_call_order_whatever_finishes_fir
             bench.finish(id, id);
         }
         assert_eq!(bench.machine.waits_for(), "model");
-        let speeches = bench.machine.conversation().speeches();
-        let answered: Vec<&str> = speeches
+        let role_messages = bench.machine.conversation().role_messages();
+        let answered: Vec<&str> = role_messages
             .last()
             .unwrap()
             .blocks
@@ -129,9 +129,9 @@ fn calls_run_at_once_and_their_results_stand_in_call_order_whatever_finishes_fir
 }
 
 #[test]
-fn a_result_that_comes_twice_or_for_no_call_changes_nothing() {
+fn duplicate_and_unknown_results_are_ignored() {
     let mut bench = begin();
-    bench.respond(calling(&[call("a", "bash"), call("b", "bash")]));
+    bench.respond(call_response(&[call("a", "bash"), call("b", "bash")]));
     bench.finish("a", "one");
     bench.finish("a", "two");
     bench.finish("z", "three");
@@ -143,7 +143,7 @@ fn a_result_that_comes_twice_or_for_no_call_changes_nothing() {
 #[test]
 fn the_next_request_waits_until_the_last_result_is_on_the_disk() {
     let mut bench = begin();
-    bench.respond(calling(&[call("a", "bash"), call("b", "bash")]));
+    bench.respond(call_response(&[call("a", "bash"), call("b", "bash")]));
     bench.slow_disk = true;
     bench.finish("a", "one");
     bench.finish("b", "two");
@@ -154,9 +154,9 @@ fn the_next_request_waits_until_the_last_result_is_on_the_disk() {
 }
 
 #[test]
-fn a_call_that_the_limit_cut_is_answered_and_not_run() {
+fn a_truncated_call_is_answered_and_not_run() {
     let mut bench = begin();
-    let mut cut = calling(&[call("a", "bash"), call("b", "bash")]);
+    let mut cut = call_response(&[call("a", "bash"), call("b", "bash")]);
     cut.stop = StopReason::MaxTokens;
     cut.cut_call = Some("b".to_owned());
     bench.respond(cut);
@@ -168,10 +168,10 @@ fn a_call_that_the_limit_cut_is_answered_and_not_run() {
 }
 
 #[test]
-fn a_call_that_bears_an_id_of_an_earlier_one_gets_its_own() {
+fn a_call_with_a_used_id_gets_a_new_one() {
     let mut bench = begin();
     for turn in 0..3 {
-        bench.respond(calling(&[call("call_0", "bash"), call("call_1", "bash")]));
+        bench.respond(call_response(&[call("call_0", "bash"), call("call_1", "bash")]));
         let ids: Vec<String> = bench.machine.state().turns.open.iter().map(|open| open.call.clone()).collect();
         assert_eq!(ids.contains(&"call_0".to_owned()), turn == 0, "{ids:?}");
         ids.iter().for_each(|id| bench.finish(id, &format!("{id} {turn}")));
@@ -192,8 +192,8 @@ fn a_call_that_bears_an_id_of_an_earlier_one_gets_its_own() {
 fn done_ends_the_run_and_leaves_its_call_open() {
     for (verdict, wanted) in [(Verdict::Passed, Exit::DonePassed), (Verdict::Failed, Exit::DoneFailed)] {
         let mut bench = begin();
-        bench.respond(calling(&[call("d", "done")]));
-        let control = tools::Control::Done { verdict, result: "All of it.".to_owned() };
+        bench.respond(call_response(&[call("d", "done")]));
+        let control = tools::ControlRequest::Done { verdict, result: "All of it.".to_owned() };
         bench.finish_with(result("d", ""), Some(control));
         assert_eq!(exit(&bench), Some(wanted));
         assert!(bench.machine.is_over());
@@ -203,9 +203,9 @@ fn done_ends_the_run_and_leaves_its_call_open() {
 }
 
 #[test]
-fn a_done_that_is_refused_is_a_result_like_any_other() {
+fn a_rejected_done_is_an_ordinary_result() {
     let mut bench = begin();
-    bench.respond(calling(&[call("d", "done")]));
+    bench.respond(call_response(&[call("d", "done")]));
     bench.finish("d", "Not done: uncommitted changes.");
     assert_eq!(bench.machine.waits_for(), "model");
 }
@@ -213,7 +213,7 @@ fn a_done_that_is_refused_is_a_result_like_any_other() {
 #[test]
 fn a_disk_that_fails_ends_the_run_at_once() {
     let mut bench = begin();
-    bench.respond(calling(&[call("a", "bash")]));
+    bench.respond(call_response(&[call("a", "bash")]));
     bench.feed(Input::SaveFailed { reason: "the disk is full".to_owned() });
     assert!(bench.effects.contains(&Effect::CancelTools));
     assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Storage("the disk is full".to_owned()))));
@@ -223,7 +223,7 @@ fn a_disk_that_fails_ends_the_run_at_once() {
 }
 
 #[test]
-fn a_failure_that_passes_is_noted_waited_out_and_tried_again() {
+fn a_temporary_failure_is_logged_and_retried_after_a_wait() {
     let mut bench = begin();
     for attempt in 1..=3 {
         bench.fail(ErrorClass::Overloaded);
@@ -234,12 +234,12 @@ fn a_failure_that_passes_is_noted_waited_out_and_tried_again() {
         bench.wake();
         assert_eq!(bench.attempt(), attempt + 1);
     }
-    bench.respond(saying("At last."));
+    bench.respond(text_response("At last."));
     assert_eq!(bench.machine.waits_for(), "message");
 }
 
 #[test]
-fn a_timer_of_an_earlier_wait_wakes_nobody() {
+fn a_stale_timer_is_ignored() {
     let mut bench = begin();
     bench.fail(ErrorClass::Overloaded);
     bench.feed(Input::Timer { timer: 0 });
@@ -247,48 +247,48 @@ fn a_timer_of_an_earlier_wait_wakes_nobody() {
 }
 
 #[test]
-fn an_answer_to_an_earlier_request_is_not_taken() {
+fn a_response_to_an_earlier_request_is_ignored() {
     let mut bench = begin();
     let before = bench.log.len();
-    bench.feed(Input::Response { number: 0, response: Box::new(saying("Late.")), usage: Box::new(usage()) });
+    bench.feed(Input::Response { number: 0, response: Box::new(text_response("Late.")), usage: Box::new(usage()) });
     assert_eq!((bench.log.len(), bench.machine.waits_for()), (before, "model"));
 }
 
 #[test]
-fn a_context_that_is_too_full_is_summarised_and_the_segment_starts_anew() {
+fn a_full_context_is_summarised_and_a_new_segment_starts() {
     let mut bench = begin();
     bench.fail(ErrorClass::ContextOverflow);
     assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
     bench.respond(summary());
     assert_eq!(bench.purpose(), Purpose::Respond);
-    let speeches = bench.machine.conversation().speeches();
-    assert_eq!(speeches.len(), 1);
-    let text = bench.last_words();
+    let role_messages = bench.machine.conversation().role_messages();
+    assert_eq!(role_messages.len(), 1);
+    let text = bench.last_message();
     assert!(text.contains("You are here.") && text.contains("has been summarised") && !text.contains("Hello"));
 }
 
 #[test]
-fn a_summary_that_overflows_is_asked_for_with_less_and_less_and_then_the_person_decides() {
+fn a_summary_that_overflows_is_trimmed_more_and_more_and_then_the_user_is_asked() {
     let mut bench = begin();
     for _ in 0..3 {
         bench.fail(ErrorClass::ContextOverflow);
         assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
     }
     bench.fail(ErrorClass::ContextOverflow);
-    assert_eq!(bench.asked().unwrap().kind(), AskKind::CompactionFailed);
+    assert_eq!(bench.open_ask().unwrap().kind(), AskKind::CompactionFailed);
 }
 
 #[test]
-fn a_useless_summary_is_asked_for_twice_more_and_nothing_is_given_up() {
+fn an_unusable_summary_is_requested_twice_more_and_then_the_user_is_asked() {
     let mut bench = begin();
     bench.fail(ErrorClass::ContextOverflow);
     for _ in 0..2 {
-        bench.respond(saying("I would rather not."));
+        bench.respond(text_response("I would rather not."));
         assert_eq!(bench.machine.waits_for(), "model");
     }
-    bench.respond(saying("<summary>ok</summary>"));
-    assert_eq!(bench.asked().unwrap().kind(), AskKind::CompactionFailed);
-    assert!(bench.last_words().contains("Hello"));
+    bench.respond(text_response("<summary>ok</summary>"));
+    assert_eq!(bench.open_ask().unwrap().kind(), AskKind::CompactionFailed);
+    assert!(bench.last_message().contains("Hello"));
 }
 
 #[test]
@@ -296,13 +296,13 @@ fn the_context_is_counted_only_near_the_threshold_and_summarised_only_above_it()
     let near = Limits { window: Some(1_000), can_count: true, ..limits() };
     for (tokens, purpose) in [(Some(829), Purpose::Respond), (None, Purpose::Respond)] {
         let mut bench = Bench::silent(near.clone());
-        bench.hear(Source::User, "Hello");
+        bench.send(MessageSource::User, "Hello");
         assert_eq!(bench.machine.waits_for(), "count");
         bench.count(tokens);
         assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", purpose), "{tokens:?}");
     }
     let mut bench = Bench::silent(near);
-    bench.hear(Source::User, "Hello");
+    bench.send(MessageSource::User, "Hello");
     bench.count(Some(830));
     assert!(matches!(bench.purpose(), Purpose::Summarise { .. }));
     let far = Bench::calling(Limits { window: Some(1_000_000), can_count: true, ..limits() });
@@ -311,35 +311,35 @@ fn the_context_is_counted_only_near_the_threshold_and_summarised_only_above_it()
 
 fn budgeted() -> Bench {
     let mut bench = Bench::silent(Limits { budgeted: true, ..limits() });
-    bench.hear(Source::User, "Hello");
+    bench.send(MessageSource::User, "Hello");
     assert_eq!(bench.machine.waits_for(), "budget");
     bench
 }
 
 #[test]
-fn an_agent_in_circles_is_told_and_then_the_person_is_asked() {
+fn an_agent_in_circles_is_warned_and_then_the_user_is_asked() {
     let mut bench = begin();
     for turn in 0..9 {
         assert_eq!(bench.machine.waits_for(), "model", "turn {turn}");
         let id = format!("c{turn}");
-        bench.respond(calling(&[call(&id, "bash")]));
+        bench.respond(call_response(&[call(&id, "bash")]));
         bench.finish(&id, "the same");
     }
-    assert_eq!(bench.messages(&Source::Notice).len(), 1);
-    assert_eq!(bench.asked().unwrap().kind(), AskKind::Loop);
-    bench.answer("Go on");
+    assert_eq!(bench.messages(&MessageSource::Notice).len(), 1);
+    assert_eq!(bench.open_ask().unwrap().kind(), AskKind::Loop);
+    bench.answer("Continue");
     assert_eq!(bench.machine.waits_for(), "model");
 }
 
 #[test]
-fn a_run_that_takes_up_a_background_process_says_that_it_is_gone() {
+fn a_resumed_run_reports_lost_background_processes() {
     let ids = ids();
     let mut started = result("a", "running");
     started.background = Some(crate::model::event::BackgroundRef { id: "p1".to_owned(), command: "serve".to_owned() });
-    let log = vec![event(&ids, call("a", "bash")), event(&ids, started), event(&ids, said("It runs."))];
+    let log = vec![event(&ids, call("a", "bash")), event(&ids, started), event(&ids, assistant_text("It runs."))];
     let bench = Bench::resumed(log, ids, limits());
     assert_eq!(bench.machine.waits_for(), "model");
-    assert!(bench.last_words().contains("p1"));
+    assert!(bench.last_message().contains("p1"));
     assert!(SessionState::replay(&bench.log).background.is_empty());
 }
 
@@ -347,12 +347,12 @@ fn saves(bench: &Bench) -> usize {
     bench.unsaved.len()
 }
 
-/// One append is one save of the disk: a turn that only reads has one, and the next request waits for it.
+/// Each append is one fsync. A read-only turn has one, and the next request waits for it.
 #[test]
-fn a_response_whose_calls_only_read_is_saved_with_their_results_in_one_append() {
+fn read_only_calls_are_saved_with_their_response_in_one_append() {
     let mut bench = begin();
     bench.slow_disk = true;
-    bench.respond(calling(&[call("a", "read_file"), call("b", "search")]));
+    bench.respond(call_response(&[call("a", "read_file"), call("b", "search")]));
     assert!(bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { calls } if calls.len() == 2)));
     assert_eq!((bench.machine.waits_for(), saves(&bench)), ("tools", 0));
     bench.finish("b", "two");
@@ -372,16 +372,16 @@ fn a_response_with_a_call_that_may_change_something_is_saved_before_any_call_run
     for calls in [vec![call("a", "bash")], vec![call("a", "read_file"), call("b", "edit_file")]] {
         let mut bench = begin();
         bench.slow_disk = true;
-        bench.respond(calling(&calls));
+        bench.respond(call_response(&calls));
         assert_eq!((bench.machine.waits_for(), saves(&bench)), ("disk", 1));
         assert!(!bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { .. })));
     }
 }
 
 #[test]
-fn a_response_whose_calls_take_their_time_is_saved_without_them() {
+fn a_response_with_slow_calls_is_saved_without_their_results() {
     let mut bench = begin();
-    bench.respond(calling(&[call("a", "search"), call("b", "search")]));
+    bench.respond(call_response(&[call("a", "search"), call("b", "search")]));
     bench.finish("a", "one");
     let timer = bench.effects.iter().rev().find_map(|effect| match effect {
         Effect::Sleep { timer, .. } => Some(*timer),
@@ -398,11 +398,11 @@ fn a_response_whose_calls_take_their_time_is_saved_without_them() {
     assert_eq!((bench.requests(), bench.results().len()), (2, 2));
 }
 
-/// Cut short in the middle, the response is not lost: its calls answer, and all of it is saved.
+/// An interrupted response is not lost: its calls answer, and all of it is saved.
 #[test]
 fn an_interrupt_while_calls_only_read_keeps_the_response() {
     let mut bench = begin();
-    bench.respond(calling(&[call("a", "search")]));
+    bench.respond(call_response(&[call("a", "search")]));
     bench.feed(Input::Interrupt);
     assert!(!bench.kinds().contains(&"turn_ended"));
     bench.finish("a", "cancelled");

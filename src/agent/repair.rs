@@ -1,10 +1,10 @@
-//! The repair of a log whose run died in the middle of its calls.
+//! Repairs a log whose run died while tool calls were running.
 
 use crate::model::event::{Body, Repaired, ToolResult};
 use crate::model::fold::OpenCall;
 
-/// Returns what has to be added to a log whose run died in the middle of its calls. Nobody knows how far they came,
-/// so that is what the model is told; they are never run again by themselves.
+/// Returns the events that complete a log whose run died while `orphans` were running. The results tell the model that
+/// the outcome is unknown; the calls are never rerun automatically.
 pub fn repair(orphans: &[OpenCall]) -> Vec<Body> {
     let mut bodies: Vec<Body> = orphans.iter().map(|call| unknown_outcome(call).into()).collect();
     let names: Vec<_> = orphans.iter().map(|call| call.name.as_str()).collect();

@@ -1,10 +1,10 @@
 use super::*;
 use crate::agent::testing::*;
-use crate::model::message::Source;
+use crate::model::message::MessageSource;
 use crate::model::resume::{self, Resume};
 
 #[test]
-fn a_repair_answers_every_orphan_honestly_and_says_so() {
+fn a_repair_answers_every_orphan_with_an_unknown_outcome() {
     let orphans = [("a", "bash"), ("b", "search")]
         .map(|(id, name)| OpenCall { call: id.to_owned(), name: crate::tools::names::wire(name) });
     let bodies = repair(&orphans);
@@ -30,7 +30,7 @@ fn a_repair_answers_every_orphan_honestly_and_says_so() {
 #[test]
 fn a_repaired_log_needs_no_repair() {
     let ids = ids();
-    let hello = message(&ids, Source::User, "Hello");
+    let hello = message(&ids, MessageSource::User, "Hello");
     let taken = consumed(&hello);
     let bodies: Vec<Body> = vec![hello.into(), taken, call("a", "bash").into(), call("b", "bash").into()];
     let mut events: Vec<_> = bodies.into_iter().map(|body| event(&ids, body)).collect();

@@ -1,17 +1,17 @@
-//! What the tests of this room share: logs, responses, and a machine whose disk answers at once.
+//! Test support for the agent: logs, responses, and a machine with a fake disk.
 
 use std::sync::Arc;
 
 use crate::agent::machine::{Effect, Input, Limits, Machine, Prepared, Purpose};
 use crate::base::{EventId, IdSource, Json, MessageId, RunId, SystemClock, Timestamp, TurnId};
-use crate::model::ask::{AnsweredBy, Given};
+use crate::model::ask::{AnsweredBy, AskReply};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{
     AskAnswered, AssistantText, Body, Event, MessagesConsumed, SessionConfig, StopReason, ToolResult, TurnEnded,
     VERSION,
 };
 use crate::model::fold::SessionState;
-use crate::model::message::{Delivery, Message, Source};
+use crate::model::message::{Delivery, Message, MessageSource};
 use crate::model::usage::{Tokens, Usage};
 use crate::model::{Ask, Content};
 use crate::provider::{ApiError, ErrorClass, Response, ResponseBlock};
@@ -29,15 +29,15 @@ pub(crate) fn event(ids: &IdSource, body: impl Into<Body>) -> Event {
     Event { v: VERSION, id: EventId::fresh(ids), parent: None, ts: now(), run: None, batch: None, body: body.into() }
 }
 
-pub(crate) fn message(ids: &IdSource, from: Source, body: &str) -> Message {
+pub(crate) fn message(ids: &IdSource, from: MessageSource, body: &str) -> Message {
     Message::new(MessageId::fresh(ids), now(), from, body)
 }
 
-pub(crate) fn said(text: &str) -> Body {
+pub(crate) fn assistant_text(text: &str) -> Body {
     AssistantText { text: text.to_owned() }.into()
 }
 
-/// A call of one of our own tools.
+/// Returns a call of a built-in tool.
 pub(crate) fn call(id: &str, name: &str) -> ToolUse {
     ToolUse { call: id.to_owned(), name: names::wire(name), input: Json::object(), malformed: None }
 }
@@ -76,11 +76,11 @@ pub(crate) fn response(stop: StopReason, blocks: Vec<ResponseBlock>) -> Response
     Response { blocks, tokens: Tokens::default(), usage_reported: true, stop, cut_call: None, model: String::new() }
 }
 
-pub(crate) fn saying(text: &str) -> Response {
+pub(crate) fn text_response(text: &str) -> Response {
     response(StopReason::EndTurn, vec![ResponseBlock::Text(text.to_owned())])
 }
 
-pub(crate) fn calling(calls: &[ToolUse]) -> Response {
+pub(crate) fn call_response(calls: &[ToolUse]) -> Response {
     response(StopReason::ToolUse, calls.iter().cloned().map(ResponseBlock::ToolUse).collect())
 }
 
@@ -88,43 +88,43 @@ pub(crate) fn usage() -> Usage {
     Usage { tokens: Tokens::default(), model: "m".to_owned(), cost: None, context_window: 100_000, estimated: false }
 }
 
-/// A summary that is accepted.
+/// Returns a response with a valid summary.
 pub(crate) fn summary() -> Response {
     let sections: Vec<_> =
         crate::agent::compaction::SECTIONS.iter().map(|s| format!("## {s}\nSomething of it.")).collect();
-    saying(&format!("<summary>{}{}</summary>", sections.join("\n"), "x".repeat(200)))
+    text_response(&format!("<summary>{}{}</summary>", sections.join("\n"), "x".repeat(200)))
 }
 
-/// A machine in a world that saves at once, prepares at once, and otherwise waits to be told.
+/// A machine whose saves and preparations succeed at once. The test supplies every other input.
 pub(crate) struct Bench {
     pub machine: Machine,
     pub ids: IdSource,
     pub log: Vec<Event>,
-    /// Everything else that the machine wanted done.
+    /// All other effects.
     pub effects: Vec<Effect>,
-    /// Appends wait in `unsaved` instead of being acknowledged.
+    /// Appends stay in `unsaved` until [`Bench::save`].
     pub slow_disk: bool,
-    /// What a segment needs is not made before [`Bench::prepare`].
+    /// Preparations wait for [`Bench::prepare`].
     pub slow_preparer: bool,
     pub unsaved: Vec<(u64, Vec<Body>)>,
-    wanted: Option<(bool, bool)>,
+    pending_preparation: Option<(bool, bool)>,
 }
 
 impl Bench {
-    /// Returns a run that has been spoken to and has just asked the model.
+    /// Returns a run that has a message and has called the model.
     pub fn calling(limits: Limits) -> Self {
         let mut bench = Self::silent(limits);
-        bench.hear(Source::User, "Hello");
+        bench.send(MessageSource::User, "Hello");
         assert_eq!(bench.machine.waits_for(), "model");
         bench
     }
 
-    /// Returns a run of a new session, to which nothing was said.
+    /// Returns a run of a new session without messages.
     pub fn silent(limits: Limits) -> Self {
         Self::resumed(Vec::new(), ids(), limits)
     }
 
-    /// Takes up a session.
+    /// Returns a run that resumes a session.
     pub fn resumed(log: Vec<Event>, ids: IdSource, limits: Limits) -> Self {
         let machine = Machine::new(&log, limits, ids.clone());
         let mut bench = Self {
@@ -135,7 +135,7 @@ impl Bench {
             slow_disk: false,
             slow_preparer: false,
             unsaved: Vec::new(),
-            wanted: None,
+            pending_preparation: None,
         };
         bench.feed(Input::Start);
         bench
@@ -145,7 +145,7 @@ impl Bench {
         for effect in self.machine.step(now(), input) {
             match effect {
                 Effect::Save { ticket, bodies } => self.unsaved.push((ticket, bodies)),
-                Effect::Prepare { config, context } => self.wanted = Some((config, context)),
+                Effect::Prepare { config, context } => self.pending_preparation = Some((config, context)),
                 other => self.effects.push(other),
             }
         }
@@ -157,7 +157,7 @@ impl Bench {
         }
     }
 
-    /// Acknowledges what waits to be saved.
+    /// Acknowledges all pending appends.
     pub fn save(&mut self) {
         while !self.unsaved.is_empty() {
             let (ticket, bodies) = self.unsaved.remove(0);
@@ -167,11 +167,11 @@ impl Bench {
         }
     }
 
-    /// Hands over what a segment needs.
+    /// Answers a pending preparation.
     pub fn prepare(&mut self) {
-        if let Some((config, context)) = self.wanted.take() {
+        if let Some((config, context)) = self.pending_preparation.take() {
             let config = config.then(SessionConfig::default);
-            let work_context = context.then(|| message(&self.ids, Source::WorkContext, "You are here."));
+            let work_context = context.then(|| message(&self.ids, MessageSource::WorkContext, "You are here."));
             self.feed(Input::Prepared(Box::new(Prepared { config, work_context })));
         }
     }
@@ -185,17 +185,17 @@ impl Bench {
         event
     }
 
-    pub fn hear(&mut self, from: Source, body: &str) {
-        self.hear_as(from, body, Delivery::Steer);
+    pub fn send(&mut self, from: MessageSource, body: &str) {
+        self.send_as(from, body, Delivery::Steer);
     }
 
-    pub fn hear_as(&mut self, from: Source, body: &str, delivery: Delivery) {
+    pub fn send_as(&mut self, from: MessageSource, body: &str, delivery: Delivery) {
         let message = Message { delivery, ..message(&self.ids, from, body) };
         let event = self.stamp(None, message.into());
-        self.feed(Input::Heard { event: Arc::new(event) });
+        self.feed(Input::Delivered { event: Arc::new(event) });
     }
 
-    /// The exact size of the next request is known, or is not.
+    /// Answers the last count.
     pub fn count(&mut self, tokens: Option<u64>) {
         let number = self.effects.iter().rev().find_map(|effect| match effect {
             Effect::Count { number } => Some(*number),
@@ -224,7 +224,7 @@ impl Bench {
         self.effects.iter().filter(|effect| matches!(effect, Effect::CallModel { .. })).count()
     }
 
-    /// The model answers the last request.
+    /// Answers the last request.
     pub fn respond(&mut self, response: Response) {
         let number = self.request().0;
         self.feed(Input::Response { number, response: Box::new(response), usage: Box::new(usage()) });
@@ -243,11 +243,11 @@ impl Bench {
         self.finish_with(result(call, text), None);
     }
 
-    pub fn finish_with(&mut self, result: ToolResult, control: Option<tools::Control>) {
+    pub fn finish_with(&mut self, result: ToolResult, control: Option<tools::ControlRequest>) {
         self.feed(Input::ToolFinished { result: Box::new(result), control });
     }
 
-    /// The timer of the last wait runs out.
+    /// Fires the timer of the last wait.
     pub fn wake(&mut self) {
         let timer = self.effects.iter().rev().find_map(|effect| match effect {
             Effect::Sleep { timer, .. } => Some(*timer),
@@ -256,29 +256,29 @@ impl Bench {
         self.feed(Input::Timer { timer: timer.expect("nothing waits") });
     }
 
-    pub fn asked(&self) -> Option<Ask> {
+    pub fn open_ask(&self) -> Option<Ask> {
         self.machine.state().asks.iter().next().cloned()
     }
 
-    /// Answers the Ask that stands: with one of its choices, or in other words.
-    pub fn answer(&mut self, words: &str) {
-        let ask = self.asked().expect("nothing is asked");
-        let given = match ask.choice_written(words) {
-            Some(choice) => Given::Choice(choice.id.clone()),
-            None => Given::Text(words.to_owned()),
+    /// Answers the open Ask with one of its choices, or with free text.
+    pub fn answer(&mut self, text: &str) {
+        let ask = self.open_ask().expect("nothing is asked");
+        let given = match ask.choice_by_label(text) {
+            Some(choice) => AskReply::Choice(choice.id.clone()),
+            None => AskReply::Text(text.to_owned()),
         };
-        let answer = ask.answer(given, AnsweredBy::Person).expect("it is one of the choices");
+        let answer = ask.answer(given, AnsweredBy::User).expect("it is one of the choices");
         let event = self.stamp(None, AskAnswered { id: ask.id, answer }.into());
-        self.feed(Input::Heard { event: Arc::new(event) });
+        self.feed(Input::Delivered { event: Arc::new(event) });
     }
 
-    /// Returns what the log says, type by type.
+    /// Returns the types of all events.
     pub fn kinds(&self) -> Vec<&str> {
         self.log.iter().map(|event| event.body.kind()).collect()
     }
 
-    /// Returns the texts of every message from `from`.
-    pub fn messages(&self, from: &Source) -> Vec<&str> {
+    /// Returns the bodies of all messages from `from`.
+    pub fn messages(&self, from: &MessageSource) -> Vec<&str> {
         let messages = self.log.iter().filter_map(|event| match &event.body {
             Body::Message(message) if message.from == *from => Some(message.body.as_str()),
             _ => None,
@@ -286,7 +286,7 @@ impl Bench {
         messages.collect()
     }
 
-    /// Returns the results in the log, with whether each is an error.
+    /// Returns call, text and error flag of all results in the log.
     pub fn results(&self) -> Vec<(&str, &str, bool)> {
         let results = self.log.iter().filter_map(|event| match &event.body {
             Body::ToolResult(result) => Some((result.call.as_str(), text_of(result), result.is_error)),
@@ -295,8 +295,8 @@ impl Bench {
         results.collect()
     }
 
-    /// Returns the texts that the model is shown as the last speech.
-    pub fn last_words(&self) -> String {
-        format!("{:?}", self.machine.conversation().speeches().last())
+    /// Returns the last message of the conversation as debug text.
+    pub fn last_message(&self) -> String {
+        format!("{:?}", self.machine.conversation().role_messages().last())
     }
 }

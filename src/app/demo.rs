@@ -1,5 +1,5 @@
-//! The demo: a small repository in a temporary folder, and a scripted model that plays a root and three sub tasks through
-//! the real engine. Nothing of it remains.
+//! The demo: a small repository in a temporary folder, and a scripted model that runs a root and three subtasks on the
+//! real engine. Removes its folder at the end.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -9,26 +9,26 @@ use std::sync::Arc;
 use crate::base::{Clock as _, Fault, IdSource, ProjectId, SystemClock};
 use crate::config::paths::Home;
 use crate::config::{Environment, merge};
-use crate::engine::Options;
-use crate::engine::leftovers::stages;
-use crate::engine::models::Choice;
-use crate::git::fresh::{self, Author};
+use crate::engine::EngineOptions;
+use crate::engine::gc::stages;
+use crate::engine::models::CommandLineChoice;
+use crate::git::init::{self, Author};
 use crate::model::Project;
 use crate::provider::Provider;
 use crate::provider::scripted::{Scenario, ScriptedProvider};
 
-/// What the person would have typed.
+/// The goal that the demo sends to the root.
 pub const GOAL: &str = "Make the tests of this little timer pass.";
 
-/// What is said at the start.
+/// The notice at the start.
 pub const WELCOME: &str =
-    "A demo: the model is scripted, everything else is real. One of the agents will ask you something.";
+    "This is a demo: the model is scripted, everything else is real. One agent will ask you a question.";
 
 const SCENARIO: &str = include_str!("../../assets/demo/scenario.json");
 const BRANCH: &str = "main";
 const AUTHOR: Author = Author { name: "Matrix demo", email: "demo@localhost" };
 
-/// The files of the demo's project.
+/// The files of the demo project.
 const FILES: &[(&str, &str)] = &[
     ("README.md", include_str!("../../assets/demo/project/README.md")),
     ("bin/timer", include_str!("../../assets/demo/project/bin/timer")),
@@ -38,23 +38,23 @@ const FILES: &[(&str, &str)] = &[
     ("tests/run.sh", include_str!("../../assets/demo/project/tests/run.sh")),
 ];
 
-/// How fast the scripted model speaks.
+/// The speed of the scripted model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     Natural,
-    /// Without waiting, for tests.
+    /// Without delays.
     Fast,
 }
 
-/// Where the demo is played. Everything in it goes when this is dropped.
-pub struct Stage {
-    _folder: stages::Stage,
+/// The project and the data folder of a demo. Dropping it removes both.
+pub struct DemoProject {
+    _folder: stages::DemoDir,
     pub home: Home,
     pub project: Project,
 }
 
-impl Stage {
-    /// Makes the project and an empty data folder. What an earlier demo left that was killed goes first.
+impl DemoProject {
+    /// Creates the project and an empty data folder. Removes folders of demos that were killed.
     pub fn build() -> Result<Self, Fault> {
         let ids = IdSource::new(Arc::new(SystemClock));
         let id = ProjectId::fresh(&ids);
@@ -63,11 +63,11 @@ impl Stage {
             let _ = fs::remove_dir_all(folder);
         }
         let failed = |path: &Path, error: std::io::Error| {
-            let fault = Fault::environment(format!("the demo cannot be set up: {}: {error}", path.display()));
-            fault.hint("it is played in the folder that TMPDIR names, or in /tmp: one that you can write in, with room")
+            let fault = Fault::environment(format!("cannot set up the demo: {}: {error}", path.display()));
+            fault.hint("the demo needs a writable folder with free space: it uses $TMPDIR, or /tmp")
         };
-        // From here on the folder is removed whatever happens.
-        let made = stages::Stage::make(&temporary, &id.to_string()).map_err(|error| failed(&temporary, error))?;
+        // From here on, dropping `made` removes the folder.
+        let made = stages::DemoDir::make(&temporary, &id.to_string()).map_err(|error| failed(&temporary, error))?;
         let folder = made.folder();
         let top = folder.join("timer");
         fs::create_dir(&top).map_err(|error| failed(&top, error))?;
@@ -82,7 +82,7 @@ impl Stage {
             former: Vec::new(),
             extra: serde_json::Map::new(),
         };
-        let stage = Self { _folder: made, home, project };
+        let demo = Self { _folder: made, home, project };
         for (name, content) in FILES {
             let path = top.join(name);
             if let Some(parent) = path.parent() {
@@ -92,31 +92,31 @@ impl Stage {
             let mode = if *name == "bin/timer" { 0o755 } else { 0o644 };
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(|error| failed(&path, error))?;
         }
-        // Nobody has to set up worktrees of a demo.
-        let hinted = stage.home.project(id).hinted_at_hook();
+        // Suppress the hint about the setup hook.
+        let hinted = demo.home.project(id).hinted_at_hook();
         let data = hinted.parent().unwrap_or(&top);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(data).map_err(|error| failed(data, error))?;
         fs::write(&hinted, "").map_err(|error| failed(&hinted, error))?;
-        fresh::make(&top, BRANCH, AUTHOR, "A timer that does not work yet")
-            .map_err(|error| Fault::environment(format!("the demo cannot be set up: {error}")))?;
-        Ok(stage)
+        init::make(&top, BRANCH, AUTHOR, "A timer that does not work yet")
+            .map_err(|error| Fault::environment(format!("cannot set up the demo: {error}")))?;
+        Ok(demo)
     }
 
-    /// Returns what the demo's engine is opened with.
-    pub fn options(&self, pace: Pace) -> Result<Options, Fault> {
+    /// Returns the options of the engine.
+    pub fn options(&self, pace: Pace) -> Result<EngineOptions, Fault> {
         let clock = Arc::new(SystemClock);
         let scenario = Scenario::parse(SCENARIO)
-            .map_err(|error| Fault::internal(format!("the demo's script cannot be played: {error}")))?;
+            .map_err(|error| Fault::internal(format!("cannot parse the demo script: {error}")))?;
         let pace = match pace {
             Pace::Natural => 1.0,
             Pace::Fast => 0.0,
         };
         let provider: Arc<dyn Provider> = Arc::new(ScriptedProvider::new(scenario, pace));
-        Ok(Options {
+        Ok(EngineOptions {
             home: self.home.clone(),
             project: self.project.clone(),
             merged: merge(&Environment::default(), &[])?,
-            choice: Choice::default(),
+            choice: CommandLineChoice::default(),
             budget: None,
             hold: false,
             scripted: Some(provider),

@@ -1,31 +1,31 @@
-//! Turns what the screen wants to read into queries, and their answers into messages.
+//! Runs the queries of the UI, and turns their results into messages.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::latest::Latest;
+use super::latest_query::LatestWins;
 use crate::base::{EventId, Fault, TaskId};
 use crate::engine::Handle;
 use crate::engine::command::{Command, FileCommand, Outcome};
 use crate::engine::query::{Bytes, ModelOffer, ModelSource, ProjectEntry};
-use crate::engine::review::{DiffWish, Goal, Seen, Solving, TaskDiff};
-use crate::model::search::{Found, Question};
+use crate::engine::review::{DiffRequest, DraftedConflicts, MergeTarget, ReviewMarks, TaskDiff};
+use crate::model::search::{SearchQuery, SearchResults};
 use crate::model::{BlobRef, Image};
 use crate::ui::review::{Answer, Comparison, Request};
-use crate::ui::setup::Offered;
+use crate::ui::setup::ModelOption;
 use crate::ui::{Msg, ProjectChoice};
 
-/// How many files are offered as completions.
-const OFFERED: usize = 50;
-/// The largest picture that is read.
-const LARGEST_PICTURE: u64 = 64 << 20;
+/// Maximum number of file completions.
+const MAX_FILES: usize = 50;
+/// Maximum bytes of a picture.
+const MAX_PICTURE: u64 = 64 << 20;
 
 pub(super) async fn page(handle: Handle, task: TaskId, before: Option<EventId>, count: usize) -> Msg {
     match handle.page(task, before, count).await {
         Ok(page) => Msg::Page { task, before, more: page.more, events: page.events },
         Err(fault) => {
-            tracing::warn!(%task, %fault, "a page of a session cannot be read");
-            Msg::NoPage { task, before, fault }
+            tracing::warn!(%task, %fault, "cannot read a page of a session");
+            Msg::PageFailed { task, before, fault }
         }
     }
 }
@@ -35,11 +35,11 @@ pub(super) async fn blob(handle: Handle, task: TaskId, event: EventId, blob: Blo
     Msg::Blob { task, event, text }
 }
 
-/// Compares a task's work at two moments, and finds out what the user has seen of it.
+/// Loads a diff of a task's work, and the user's review marks.
 pub(super) async fn diff(handle: Handle, task: TaskId, request: Request) -> Msg {
     let answer = async {
         let Request { range, whitespace, context } = request;
-        let diff = handle.diff(task, DiffWish { range, whitespace, context, only: Vec::new() }).await?;
+        let diff = handle.diff(task, DiffRequest { range, whitespace, context, only: Vec::new() }).await?;
         let seen = handle.seen(task).await?;
         let TaskDiff { old, new, state, diff, .. } = diff;
         let made = tokio::task::spawn_blocking(move || Comparison::new(diff.files, diff.hidden_files));
@@ -49,39 +49,44 @@ pub(super) async fn diff(handle: Handle, task: TaskId, request: Request) -> Msg 
     Msg::Diff { task, request, answer: answer.await }
 }
 
-/// Finds paths in a task's worktree, unless another query was typed by then.
-pub(super) fn files(latest: &Latest, handle: Handle, task: TaskId, query: String) -> impl Future<Output = Msg> + use<> {
+/// Finds paths in a task's worktree, unless a later query was made.
+pub(super) fn files(
+    latest: &LatestWins,
+    handle: Handle,
+    task: TaskId,
+    query: String,
+) -> impl Future<Output = Msg> + use<> {
     let words = query.clone();
-    let found = latest.ask(async move { handle.files(task, words, OFFERED).await });
+    let found = latest.ask(async move { handle.files(task, words, MAX_FILES).await });
     async move {
         let paths = found.await.and_then(Result::ok).unwrap_or_default();
         Msg::Files { task, query, paths }
     }
 }
 
-/// Searches all tasks, unless another question was asked by then.
-pub(super) fn search(latest: &Latest, handle: Handle, question: Question) -> impl Future<Output = Msg> + use<> {
+/// Searches all tasks, unless a later query was made.
+pub(super) fn search(latest: &LatestWins, handle: Handle, question: SearchQuery) -> impl Future<Output = Msg> + use<> {
     let asked = question.clone();
     let answer = latest.ask(async move { handle.search(question).await });
-    async move { Msg::Found { asked, found: answer.await.unwrap_or_else(|| Ok(Found::default())) } }
+    async move { Msg::SearchResults { asked, found: answer.await.unwrap_or_else(|| Ok(SearchResults::default())) } }
 }
 
-pub(super) async fn models(handle: Handle, from: ModelSource) -> Vec<Offered> {
+pub(super) async fn models(handle: Handle, from: ModelSource) -> Vec<ModelOption> {
     let offers = handle.models(from).await.unwrap_or_else(|fault| {
-        tracing::info!(%fault, "the models cannot be listed");
+        tracing::info!(%fault, "cannot list the models");
         Vec::new()
     });
-    offers.into_iter().map(offered).collect()
+    offers.into_iter().map(model_option).collect()
 }
 
-/// Returns a model with its context window and its price, as far as they are known.
-pub(super) fn offered(offer: ModelOffer) -> Offered {
-    let window = offer.window.map_or_else(|| "window not known".to_owned(), |window| format!("{}k", window / 1000));
+/// Returns a model with its context window and price, if known.
+pub(super) fn model_option(offer: ModelOffer) -> ModelOption {
+    let window = offer.window.map_or_else(|| "window unknown".to_owned(), |window| format!("{}k", window / 1000));
     let price = offer.price.map_or_else(String::new, |(input, output)| {
         let dollars = |micro: u64| micro as f64 / 1e6;
         format!("  ${} in, ${} out per million", dollars(input), dollars(output))
     });
-    Offered { id: offer.id, note: format!("{window}{price}"), windowed: offer.window.is_some() }
+    ModelOption { id: offer.id, note: format!("{window}{price}"), has_window: offer.window.is_some() }
 }
 
 pub(super) async fn projects(handle: Handle) -> Msg {
@@ -94,19 +99,19 @@ pub(super) async fn projects(handle: Handle) -> Msg {
     Msg::Projects(handle.projects().await.unwrap_or_default().into_iter().map(choice).collect())
 }
 
-pub(super) async fn mark_seen(handle: Handle, task: TaskId, seen: Seen) -> Result<(), Fault> {
+pub(super) async fn mark_seen(handle: Handle, task: TaskId, seen: ReviewMarks) -> Result<(), Fault> {
     handle.command(Command::Files(FileCommand::MarkSeen { task, seen })).await.map(drop)
 }
 
 /// Writes drafts of a task's conflicts for the user to edit.
-pub async fn draft_conflicts(handle: &Handle, task: TaskId, into: Goal) -> Result<Solving, Fault> {
+pub async fn draft_conflicts(handle: &Handle, task: TaskId, into: MergeTarget) -> Result<DraftedConflicts, Fault> {
     match handle.command(Command::Files(FileCommand::DraftConflicts { task, into })).await? {
         Outcome::ConflictDrafts(drafts) => Ok(drafts),
         _ => Err(Fault::internal("the engine answered a draft of conflicts with something else")),
     }
 }
 
-/// Reads a picture of this machine and hands it to the engine.
+/// Reads a local picture and sends it to the engine.
 pub(super) async fn attach(handle: Handle, task: TaskId, path: String, folders: Vec<PathBuf>) -> Msg {
     let mut folder = PathBuf::new();
     for candidate in folders {
@@ -115,11 +120,11 @@ pub(super) async fn attach(handle: Handle, task: TaskId, path: String, folders: 
             break;
         }
     }
-    let image = attached(&handle, &path, &folder).await;
+    let image = attach_picture(&handle, &path, &folder).await;
     Msg::Attached { task, path, image }
 }
 
-async fn attached(handle: &Handle, path: &str, folder: &Path) -> Result<Image, Fault> {
+async fn attach_picture(handle: &Handle, path: &str, folder: &Path) -> Result<Image, Fault> {
     let file = match path.strip_prefix("~/") {
         Some(rest) => directories::BaseDirs::new().map_or_else(|| folder.to_owned(), |own| own.home_dir().join(rest)),
         None => folder.join(path.trim()),
@@ -129,9 +134,9 @@ async fn attached(handle: &Handle, path: &str, folder: &Path) -> Result<Image, F
     if !found.is_file() {
         return Err(Fault::user(format!("{} is not a file", file.display())));
     }
-    if found.len() > LARGEST_PICTURE {
-        let most = crate::base::text::size(LARGEST_PICTURE);
-        return Err(Fault::user(format!("{} is larger than {most}; scale it down first", file.display())));
+    if found.len() > MAX_PICTURE {
+        let max = crate::base::text::size(MAX_PICTURE);
+        return Err(Fault::user(format!("{} is larger than {max}; scale it down first", file.display())));
     }
     let data = Bytes(tokio::fs::read(&file).await.map_err(failed)?);
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! What was said in reviews and not yet sent when the program ended, kept beside the tree.
+//! Unsent review comments, stored beside the tree.
 
 use std::path::Path;
 
-use crate::ui::review::Notes;
+use crate::ui::review::ReviewNotes;
 
-pub(super) fn load(path: &Path) -> Notes {
+pub(super) fn load(path: &Path) -> ReviewNotes {
     std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }

@@ -1,10 +1,11 @@
-//! The screen's loop: the terminal first, then answers, then the engine. Frames are drawn when something changed.
+//! The event loop of the UI: terminal events first, then results of background work, then engine updates. Draws a frame
+//! only when something changed.
 //!
-//! What an update wants done is carried out in `perform`, with the help of other programs in `errands`.
+//! `effects` executes the effects of an update, and `handoff` runs external programs.
 
-mod errands;
-mod opening;
-mod perform;
+mod effects;
+mod handoff;
+mod startup;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,8 +16,8 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::keeper::Keeper;
-use super::latest::Latest;
+use super::latest_query::LatestWins;
+use super::state_file::StateFile;
 use super::themes::Themes;
 use crate::base::keys::Input;
 use crate::base::{Clock, Fault, IdSource, ProjectId, Timestamp};
@@ -26,89 +27,89 @@ use crate::engine::Handle;
 use crate::engine::feed::Watcher;
 use crate::engine::update::Level;
 use crate::model::Project;
-use crate::term::{Event, Reason, Surroundings, Terminal, clipboard};
+use crate::term::{Event, Reason, Terminal, TerminalEnv, clipboard};
 use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
-use crate::ui::{self, Cx, Model, Msg, Purpose, Redraw};
-use errands::Solve;
+use crate::ui::{self, Cx, EditPurpose, Model, Msg, Redraw};
+use handoff::ConflictEdit;
 
-pub use opening::{Opened, open};
+pub use startup::{StartingScreen, open};
 
-/// How many updates of the engine are taken in before the terminal is looked at again.
-const GULP: usize = 512;
+/// Maximum number of engine updates before the next look at the terminal.
+const MAX_UPDATES: usize = 512;
 
-/// How long the end waits for a setting that was just changed.
-const LAST_SAVE: Duration = Duration::from_secs(2);
-/// How the program ends when its terminal is gone.
+/// Maximum wait for unsaved settings at the end.
+const SAVE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Exit code after the terminal was closed.
 const TERMINAL_GONE: u8 = 1;
 
-/// What the screen is opened with, besides its engine.
+/// Options of the UI.
 pub struct Options {
     pub home: Home,
     pub project: Project,
     pub keys: std::collections::BTreeMap<String, Vec<String>>,
-    /// Where those keys are written, for what is wrong with them.
+    /// The locations of those keys in the settings files, for error messages.
     pub key_places: std::collections::BTreeMap<String, String>,
     pub settings: ui::Settings,
     pub notify: Notify,
     pub clock: Arc<dyn Clock>,
     pub zone: TimeZone,
     pub ids: IdSource,
-    /// Something to say at the start.
+    /// Notices to show at the start.
     pub greeting: Vec<(Level, String)>,
-    /// What stands in the composer of the root, ready to be sent, where nothing else was being written.
+    /// The initial text in the root's composer, if there are no drafts.
     pub suggestion: Option<&'static str>,
 }
 
-/// How the screen was left.
+/// How the UI ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Quit,
-    /// The person goes to another project.
+    /// The user switches to another project.
     Switch(ProjectId),
-    /// The person wants to set up how a model is reached.
+    /// The user wants to set up a provider.
     SetUp,
-    /// A signal, or the terminal is gone: the program ends with this code.
+    /// A signal, or the terminal was closed. The value is the exit code.
     Stopped(u8),
 }
 
-/// Returns what is wrong with the keys in the settings: the name of the action, and a sentence.
+/// Returns the problems of the keys in the settings, by action.
 pub fn key_problems(keys: &std::collections::BTreeMap<String, Vec<String>>) -> Vec<(String, String)> {
     let problems = crate::ui::keymap::Keymap::new(keys).1;
     problems.into_iter().map(|problem| (problem.name().to_owned(), problem.to_string())).collect()
 }
 
-/// Tells whether there is a terminal for a screen, before anything is begun for its sake.
+/// Checks that the UI can run in this terminal.
 pub fn check_terminal() -> Result<(), Fault> {
-    Ok(Terminal::check(&surroundings())?)
+    Ok(Terminal::check(&terminal_env())?)
 }
 
-/// Returns what the environment says about the terminal.
-pub fn surroundings() -> Surroundings {
-    Surroundings::read(|name| std::env::var(name).ok())
+/// Reads the terminal's capabilities from the environment.
+pub fn terminal_env() -> TerminalEnv {
+    TerminalEnv::read(|name| std::env::var(name).ok())
 }
 
-/// What comes of work beside the loop.
-enum News {
+/// A result of background work.
+enum LoopEvent {
     Msg(Msg),
-    /// The text that is to be edited was found.
-    Edit(Purpose, String),
-    /// Files with conflicts are ready for the person's editor.
-    Solve(Box<Solve>),
-    /// No clipboard program took the text; these ways are left.
+    /// The text to edit is loaded.
+    Edit(EditPurpose, String),
+    /// Files with conflicts are ready for the user's editor.
+    Solve(Box<ConflictEdit>),
+    /// No clipboard program accepted the text. These steps are left.
     Copy(Vec<clipboard::Step>),
 }
 
-impl From<Msg> for News {
+impl From<Msg> for LoopEvent {
     fn from(msg: Msg) -> Self {
         Self::Msg(msg)
     }
 }
 
-/// What outlasts the screen.
-struct Kept {
-    drafts: Keeper,
-    reviews: Keeper,
+/// Files that store UI state.
+struct StateFiles {
+    drafts: StateFile,
+    reviews: StateFile,
 }
 
 struct Screen {
@@ -119,50 +120,50 @@ struct Screen {
     zone: TimeZone,
     terminal: Terminal,
     watcher: Watcher,
-    /// Nothing where another process has the project: what is written there is its own.
-    kept: Option<Kept>,
-    searches: Latest,
-    files: Latest,
-    /// Done when everything that was seen so far is kept: what is compared next may be compared with it.
+    /// `None` if another process has the project, which owns these files.
+    state_files: Option<StateFiles>,
+    searches: LatestWins,
+    files: LatestWins,
+    /// Completes when all review marks so far are saved. The next diff depends on them.
     marked: Shared<BoxFuture<'static, ()>>,
-    /// Done when the settings that were changed so far are saved.
+    /// Completes when all changed settings so far are saved.
     saved: Shared<BoxFuture<'static, ()>>,
-    news: mpsc::UnboundedSender<News>,
+    loop_events: mpsc::UnboundedSender<LoopEvent>,
     end: Option<End>,
     is_warm: bool,
-    /// The person was told that their command for notices does not work.
-    complained: Arc<AtomicBool>,
+    /// The user was told that their `notify.command` does not work.
+    warned_about_notify: Arc<AtomicBool>,
     handle: Handle,
     options: Options,
 }
 
 impl Screen {
-    async fn live(
+    async fn run_loop(
         &mut self,
-        mut answers: mpsc::UnboundedReceiver<News>,
-        mut theme_news: mpsc::UnboundedReceiver<()>,
+        mut results: mpsc::UnboundedReceiver<LoopEvent>,
+        mut theme_changes: mpsc::UnboundedReceiver<()>,
     ) -> Result<End, Fault> {
         let (columns, rows) = self.terminal.size();
         self.update(Msg::Input(Input::Resize(columns, rows))).await?;
         self.terminal.request_frame(Reason::Input);
         loop {
             if let Some(end) = self.end {
-                let _ = tokio::time::timeout(LAST_SAVE, self.saved.clone()).await;
+                let _ = tokio::time::timeout(SAVE_TIMEOUT, self.saved.clone()).await;
                 return Ok(end);
             }
             let tick = self.next_tick();
             tokio::select! {
                 biased;
-                event = self.terminal.next() => self.heard(event).await?,
-                Some(news) = answers.recv() => self.learnt(news).await?,
+                event = self.terminal.next() => self.on_terminal_event(event).await?,
+                Some(event) = results.recv() => self.on_loop_event(event).await?,
                 update = self.watcher.next() => {
                     self.update(Msg::Engine(update)).await?;
-                    for _ in 1..GULP {
+                    for _ in 1..MAX_UPDATES {
                         let Some(update) = self.watcher.try_next() else { break };
                         self.update(Msg::Engine(update)).await?;
                     }
                 }
-                Some(()) = theme_news.recv() => self.load_theme().await?,
+                Some(()) = theme_changes.recv() => self.load_theme().await?,
                 () = wait(tick) => self.update(Msg::Tick).await?,
             }
         }
@@ -172,32 +173,32 @@ impl Screen {
         self.options.clock.now()
     }
 
-    /// Returns when something on the screen changes by itself.
+    /// Returns the time of the next change without an event, such as a clock.
     fn next_tick(&self) -> Option<Instant> {
         let now = self.now();
         self.model.next_tick(now).map(|at| Instant::now() + at.since(now))
     }
 
-    fn say(&self, level: Level, text: String) {
-        self.tell(Msg::Said { level, text });
+    fn show_notice(&self, level: Level, text: String) {
+        self.queue(Msg::Notice { level, text });
     }
 
-    /// Leaves something to be taken in by the loop, after what it is doing now.
-    fn tell(&self, news: impl Into<News>) {
-        let _ = self.news.send(news.into());
+    /// Queues an event for the loop.
+    fn queue(&self, event: impl Into<LoopEvent>) {
+        let _ = self.loop_events.send(event.into());
     }
 
-    async fn learnt(&mut self, news: News) -> Result<(), Fault> {
-        match news {
-            News::Msg(msg) => self.update(msg).await?,
-            News::Edit(purpose, text) => self.open_editor(purpose, &text).await?,
-            News::Solve(solve) => self.solve(*solve).await?,
-            News::Copy(steps) => self.copy_through_terminal(&steps),
+    async fn on_loop_event(&mut self, event: LoopEvent) -> Result<(), Fault> {
+        match event {
+            LoopEvent::Msg(msg) => self.update(msg).await?,
+            LoopEvent::Edit(purpose, text) => self.open_editor(purpose, &text).await?,
+            LoopEvent::Solve(solve) => self.edit_conflicts(*solve).await?,
+            LoopEvent::Copy(steps) => self.copy_through_terminal(&steps),
         }
         Ok(())
     }
 
-    async fn heard(&mut self, event: Event) -> Result<(), Fault> {
+    async fn on_terminal_event(&mut self, event: Event) -> Result<(), Fault> {
         match event {
             Event::Input(Input::Closed) => self.end = Some(End::Stopped(TERMINAL_GONE)),
             Event::Input(input) => self.update(Msg::Input(input)).await?,
@@ -222,7 +223,7 @@ impl Screen {
         self.terminal.draw(|frame| ui::view(model, &cx, frame));
     }
 
-    /// Gets ready, beside the loop, what the first code on the screen would wait for. Not before the first frame is out.
+    /// Loads the syntax highlighter in the background, after the first frame.
     fn warm_up(&mut self) {
         if !std::mem::replace(&mut self.is_warm, true) {
             tokio::task::spawn_blocking(highlight::warm);
@@ -230,7 +231,7 @@ impl Screen {
     }
 
     async fn load_theme(&mut self) -> Result<(), Fault> {
-        self.themes.look_inside();
+        self.themes.scan();
         let names = self.themes.names();
         if *names != *self.model.settings().themes {
             let settings = ui::Settings { themes: names, ..self.model.settings().clone() };
@@ -239,7 +240,7 @@ impl Screen {
         let (theme, problems) = self.themes.load(&self.model.settings().theme.clone(), self.appearance);
         self.theme = theme;
         for problem in problems {
-            self.say(Level::Warning, problem);
+            self.show_notice(Level::Warning, problem);
         }
         self.terminal.invalidate();
         Box::pin(self.update(Msg::ThemeChanged)).await

@@ -1,5 +1,5 @@
-//! The real loop on a terminal without a device and an engine that only says what it is told to, in virtual time. What is
-//! counted are frames and wake-ups of the loop's own task.
+//! Tests of the real loop with a fake terminal and a fake engine, in virtual time. They count frames and wake-ups of
+//! the loop's task.
 
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,23 +15,23 @@ use super::*;
 use crate::base::keys::{Chord, Key};
 use crate::base::{TaskId, text};
 use crate::engine::command::{Command, Outcome};
+use crate::engine::fake::fake_engine;
 use crate::engine::feed::{Feed, Watcher};
 use crate::engine::handle::{Pages, Port};
 use crate::engine::json_port::JsonPort;
-use crate::engine::query::{Answer, Query};
+use crate::engine::query::{Query, QueryAnswer};
 use crate::engine::snapshot::{Snapshot, TaskView};
-use crate::engine::staged::staged;
 use crate::engine::update::{Notice, Update};
 use crate::git::Worktrees;
-use crate::git::fresh::{self, Author};
+use crate::git::init::{self, Author};
 use crate::model::event::Event;
 use crate::model::live::Activity;
 use crate::model::task::{Status, TaskNode};
 use crate::model::{Ask, AskKind, Live};
-use crate::term::Staged;
+use crate::term::FakeUser;
 use crate::ui::testing;
 
-/// The time of day as the runtime's clock has it, so that both stand still together.
+/// A clock that follows the runtime's virtual time.
 struct VirtualClock(Instant);
 
 impl Clock for VirtualClock {
@@ -55,13 +55,13 @@ impl<F: Future + Unpin> Future for Counted<F> {
     }
 }
 
-/// Reaches another port, and counts what it has not answered yet.
+/// Forwards to another port, and counts open requests.
 struct Counting {
     handle: Handle,
     open: Arc<AtomicUsize>,
 }
 
-/// Counts down when a question is answered or given up.
+/// Decrements the counter when a request is answered or dropped.
 struct Closing(Arc<AtomicUsize>);
 
 impl Drop for Closing {
@@ -83,7 +83,7 @@ impl Port for Counting {
         self.count(self.handle.command(command)).boxed()
     }
 
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<QueryAnswer, Fault>> {
         self.count(self.handle.query(query)).boxed()
     }
 
@@ -91,8 +91,8 @@ impl Port for Counting {
         self.handle.session(task)
     }
 
-    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
-        self.handle.look().boxed()
+    fn subscribe(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
+        self.handle.subscribe().boxed()
     }
 
     fn ended(&self) -> BoxFuture<'_, ()> {
@@ -100,35 +100,35 @@ impl Port for Counting {
     }
 }
 
-/// The program, with a person in front of it and somebody who plays the engine.
-struct Play {
-    person: Staged,
+/// The running UI with a fake user and a fake engine.
+struct RunningScreen {
+    user: FakeUser,
     feed: Arc<Feed>,
     polls: Arc<AtomicUsize>,
-    /// How many questions the engine has not answered.
+    /// Number of open requests.
     open: Arc<AtomicUsize>,
     ended: JoinHandle<Result<End, Fault>>,
     _folder: TempDir,
 }
 
-/// A terminal that was taken over, with a person in front of it, and an engine that will say `snapshot`.
-struct Stage {
-    opened: Opened,
+/// The UI before it runs, with a fake user, and an engine that returns `snapshot`.
+struct Fixture {
+    opened: StartingScreen,
     handle: Handle,
-    person: Staged,
+    user: FakeUser,
     feed: Arc<Feed>,
     folder: TempDir,
-    /// Where the engine reads sessions.
+    /// The engine's folder with sessions.
     sessions: std::path::PathBuf,
 }
 
-impl Stage {
+impl Fixture {
     async fn new(snapshot: Snapshot) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().join("calc");
         std::fs::create_dir(&top).unwrap();
         std::fs::write(top.join("README.md"), "# calc\n").unwrap();
-        fresh::make(&top, "main", Author { name: "test", email: "test@localhost" }, "start").unwrap();
+        init::make(&top, "main", Author { name: "test", email: "test@localhost" }, "start").unwrap();
         let home = Home::locate(Some(folder.path().join("data").as_os_str()), None, None).unwrap();
         let clock = Arc::new(VirtualClock(Instant::now()));
         let project = Project {
@@ -141,7 +141,7 @@ impl Stage {
             extra: serde_json::Map::new(),
         };
         let worktrees = Worktrees::open(&project.path, &home.project(project.id).worktrees(), None).await.unwrap();
-        let (handle, feed) = staged(snapshot, worktrees, &home, &project, clock.clone());
+        let (handle, feed) = fake_engine(snapshot, worktrees, &home, &project, clock.clone());
         let sessions = home.project(project.id).sessions();
         let options = Options {
             home,
@@ -156,42 +156,42 @@ impl Stage {
             greeting: Vec::new(),
             suggestion: None,
         };
-        let (terminal, person) = Terminal::staged(120, 40);
-        let opened = Opened::over(terminal, options);
-        Self { opened, handle, person, feed, folder, sessions }
+        let (terminal, user) = Terminal::fake(120, 40);
+        let opened = StartingScreen::over(terminal, options);
+        Self { opened, handle, user, feed, folder, sessions }
     }
 
-    /// Lets the engine stand, and waits until everything is drawn.
-    async fn play(self) -> Play {
-        let Self { opened, handle, person, feed, folder, .. } = self;
+    /// Starts the loop, and waits until everything is drawn.
+    async fn run(self) -> RunningScreen {
+        let Self { opened, handle, user, feed, folder, .. } = self;
         let polls = Arc::new(AtomicUsize::new(0));
         let open = Arc::new(AtomicUsize::new(0));
         let handle = Handle::new(Counting { handle, open: Arc::clone(&open) });
         let counted = Counted { future: Box::pin(opened.run(handle)), polls: Arc::clone(&polls) };
         let ended = tokio::task::spawn_local(counted);
-        let play = Play { person, feed, polls, open, ended, _folder: folder };
-        play.settle().await;
-        assert!(play.person.count() > 0, "the first frame was drawn");
-        play
+        let screen = RunningScreen { user, feed, polls, open, ended, _folder: folder };
+        screen.settle().await;
+        assert!(screen.user.count() > 0, "the first frame was drawn");
+        screen
     }
 }
 
-impl Play {
-    /// Opens the screen on `snapshot` and waits until it has drawn what there is.
+impl RunningScreen {
+    /// Opens the UI on `snapshot` and waits until everything is drawn.
     async fn open(snapshot: Snapshot) -> Self {
-        Stage::new(snapshot).await.play().await
+        Fixture::new(snapshot).await.run().await
     }
 
     /// Lets time pass until nothing has been drawn for a while.
     async fn settle(&self) {
         loop {
-            let before = (self.person.count(), self.polls.load(Ordering::Relaxed));
+            let before = (self.user.count(), self.polls.load(Ordering::Relaxed));
             // Files are read on other threads, which virtual time does not wait for.
             for _ in 0..20 {
                 tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(1))).await.unwrap();
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
-            let unchanged = before == (self.person.count(), self.polls.load(Ordering::Relaxed));
+            let unchanged = before == (self.user.count(), self.polls.load(Ordering::Relaxed));
             if unchanged && before.0 > 0 && self.open.load(Ordering::Relaxed) == 0 {
                 return;
             }
@@ -201,13 +201,13 @@ impl Play {
     async fn press(&self, keys: &str) {
         let chord: Chord = keys.parse().unwrap();
         for key in chord.keys() {
-            self.person.does(Input::Key(*key)).await;
+            self.user.send_input(Input::Key(*key)).await;
         }
     }
 
-    /// Returns what the terminal shows after its first `frames` frames.
+    /// Returns the content of the terminal after the first `frames` frames.
     fn shown(&self, frames: usize) -> String {
-        shown(&self.person, frames)
+        shown(&self.user, frames)
     }
 
     async fn quit(self) {
@@ -216,21 +216,21 @@ impl Play {
     }
 }
 
-/// Returns what the terminal of `person` shows after its first `frames` frames.
-fn shown(person: &Staged, frames: usize) -> String {
+/// Returns the content of the fake terminal after the first `frames` frames.
+fn shown(user: &FakeUser, frames: usize) -> String {
     let cells = |count| std::num::NonZeroU16::new(count).unwrap();
     let mut terminal = vt100::Parser::new(cells(40), cells(120), 0);
-    person.frames().iter().take(frames).for_each(|(_, bytes)| terminal.process(bytes));
+    user.frames().iter().take(frames).for_each(|(_, bytes)| terminal.process(bytes));
     terminal.screen().contents()
 }
 
-/// Runs `play` where time passes only when nobody has anything to do.
-fn in_virtual_time<T>(play: impl Future<Output = T>) -> T {
+/// Runs `work` in virtual time, which passes only while all tasks are idle.
+fn in_virtual_time<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    LocalSet::new().block_on(&runtime, play)
+    LocalSet::new().block_on(&runtime, work)
 }
 
-/// A project in which nobody works: some are done, one sleeps, one asks.
+/// A project without a running agent: some tasks are done, one is idle, one asks.
 fn quiet() -> Snapshot {
     let mut snapshot = testing::snapshot();
     for task in &mut snapshot.tasks {
@@ -240,7 +240,7 @@ fn quiet() -> Snapshot {
     snapshot
 }
 
-/// A project with twenty agents that write.
+/// A project with twenty streaming agents.
 fn busy() -> Snapshot {
     let mut snapshot = testing::snapshot();
     snapshot.tasks.truncate(1);
@@ -262,96 +262,96 @@ fn busy() -> Snapshot {
 }
 
 #[test]
-fn a_minute_in_which_nothing_happens_draws_nothing_and_wakes_nobody() {
+fn an_idle_minute_draws_nothing_and_causes_no_wakeups() {
     in_virtual_time(async {
-        let play = Play::open(quiet()).await;
-        let before = (play.person.count(), play.polls.load(Ordering::Relaxed));
+        let screen = RunningScreen::open(quiet()).await;
+        let before = (screen.user.count(), screen.polls.load(Ordering::Relaxed));
         tokio::time::sleep(Duration::from_secs(60)).await;
-        let after = (play.person.count(), play.polls.load(Ordering::Relaxed));
+        let after = (screen.user.count(), screen.polls.load(Ordering::Relaxed));
         assert_eq!(before, after, "frames and wake-ups in a minute");
-        assert!(play.shown(usize::MAX).contains("asks you"), "there was something to look at");
-        play.quit().await;
+        assert!(screen.shown(usize::MAX).contains(" question"), "there was something to look at");
+        screen.quit().await;
     });
 }
 
 #[test]
 fn keys_typed_while_the_engine_opens_are_not_lost() {
     in_virtual_time(async {
-        let stage = Stage::new(quiet()).await;
-        stage.person.does(Input::Paste("too early".to_owned())).await;
-        let play = stage.play().await;
-        let now = play.shown(usize::MAX);
+        let fixture = Fixture::new(quiet()).await;
+        fixture.user.send_input(Input::Paste("too early".to_owned())).await;
+        let screen = fixture.run().await;
+        let now = screen.shown(usize::MAX);
         assert!(now.contains("too early"), "{now}");
-        play.quit().await;
+        screen.quit().await;
     });
 }
 
 #[test]
-fn an_engine_that_takes_long_to_open_is_announced() {
+fn a_slow_start_shows_a_splash_screen() {
     in_virtual_time(async {
-        let mut stage = Stage::new(quiet()).await;
-        stage.opened.until("Opening calc", tokio::time::sleep(Duration::from_millis(100))).await;
-        assert_eq!(stage.person.count(), 0, "a short wait draws nothing");
-        stage.opened.until("Opening calc", tokio::time::sleep(Duration::from_secs(2))).await;
-        let words = shown(&stage.person, 1);
+        let mut fixture = Fixture::new(quiet()).await;
+        fixture.opened.until("Opening calc", tokio::time::sleep(Duration::from_millis(100))).await;
+        assert_eq!(fixture.user.count(), 0, "a short wait draws nothing");
+        fixture.opened.until("Opening calc", tokio::time::sleep(Duration::from_secs(2))).await;
+        let words = shown(&fixture.user, 1);
         assert!(words.contains("Opening calc"), "{words}");
-        let play = stage.play().await;
-        assert!(!play.shown(usize::MAX).contains("Opening calc"), "the project took its place");
-        play.quit().await;
+        let screen = fixture.run().await;
+        assert!(!screen.shown(usize::MAX).contains("Opening calc"), "the project took its place");
+        screen.quit().await;
     });
 }
 
 #[test]
-fn an_agent_at_work_costs_one_frame_a_second_for_its_clock() {
+fn a_running_agent_costs_one_frame_a_second_for_its_clock() {
     in_virtual_time(async {
-        let play = Play::open(busy()).await;
-        let before = play.person.count();
+        let screen = RunningScreen::open(busy()).await;
+        let before = screen.user.count();
         tokio::time::sleep(Duration::from_secs(60)).await;
-        let drawn = play.person.count() - before;
+        let drawn = screen.user.count() - before;
         assert!((59..=61).contains(&drawn), "{}", text::count(drawn, "frame", "frames"));
-        play.press("ctrl-q y").await;
-        assert_eq!(play.ended.await.unwrap().unwrap(), End::Quit);
+        screen.press("ctrl-q y").await;
+        assert_eq!(screen.ended.await.unwrap().unwrap(), End::Quit);
     });
 }
 
 #[test]
-fn twenty_agents_that_stream_five_thousand_pieces_each_cost_at_most_thirty_frames_a_second() {
+fn twenty_streaming_agents_cost_at_most_thirty_frames_a_second() {
     const AGENTS: u128 = 20;
     const PIECES: u32 = 5_000;
     in_virtual_time(async {
-        let play = Play::open(busy()).await;
-        // The one that is looked at is among those that write.
-        play.press("ctrl-down").await;
-        play.settle().await;
-        let (start, before) = (Instant::now(), play.person.count());
+        let screen = RunningScreen::open(busy()).await;
+        // The selected task is one of the streaming ones.
+        screen.press("ctrl-down").await;
+        screen.settle().await;
+        let (start, before) = (Instant::now(), screen.user.count());
         for number in 0..PIECES {
             for agent in 0..AGENTS {
                 let text = if number + 1 == PIECES { " the-end".to_owned() } else { format!("word{number} ") };
-                play.feed.tell(&Update::Live { task: testing::task(100 + agent), live: Live::TextDelta { text } });
+                screen.feed.publish(&Update::Live { task: testing::task(100 + agent), live: Live::TextDelta { text } });
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let frames: Vec<_> = play.person.frames().split_off(before).iter().map(|(at, _)| *at).collect();
+        let frames: Vec<_> = screen.user.frames().split_off(before).iter().map(|(at, _)| *at).collect();
         assert!(frames.len() > 200, "it is shown as it comes: {} frames", frames.len());
         for (first, at) in frames.iter().enumerate() {
             let within = frames[first..].iter().take_while(|later| **later - *at < Duration::from_secs(1)).count();
             assert!(within <= 30, "{within} frames in the second that begins {:?} in", *at - start);
         }
-        assert!(play.shown(usize::MAX).contains("the-end"), "nothing of it was lost");
-        play.press("ctrl-q y").await;
-        assert_eq!(play.ended.await.unwrap().unwrap(), End::Quit);
+        assert!(screen.shown(usize::MAX).contains("the-end"), "nothing of it was lost");
+        screen.press("ctrl-q y").await;
+        assert_eq!(screen.ended.await.unwrap().unwrap(), End::Quit);
     });
 }
 
 #[test]
-fn a_key_is_in_the_next_frame_however_much_is_streamed() {
+fn a_key_is_drawn_in_the_next_frame_during_streaming() {
     in_virtual_time(async {
-        let play = Play::open(busy()).await;
+        let screen = RunningScreen::open(busy()).await;
         let flood = |from: u32| {
             for agent in 0..20 {
                 let live = Live::TextDelta { text: format!("word{from} ") };
-                play.feed.tell(&Update::Live { task: testing::task(100 + agent), live });
+                screen.feed.publish(&Update::Live { task: testing::task(100 + agent), live });
             }
         };
         let mut typed = String::new();
@@ -363,45 +363,45 @@ fn a_key_is_in_the_next_frame_however_much_is_streamed() {
             }
             flood(from);
             typed.push(letter);
-            let (before, pressed) = (play.person.count(), Instant::now());
-            play.person.does(Input::Key(Key::char(letter))).await;
-            while play.person.count() == before {
+            let (before, pressed) = (screen.user.count(), Instant::now());
+            screen.user.send_input(Input::Key(Key::char(letter))).await;
+            while screen.user.count() == before {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            let (drawn, _) = play.person.frames()[before];
+            let (drawn, _) = screen.user.frames()[before];
             assert!(drawn - pressed <= Duration::from_millis(8), "{letter} waited for {:?}", drawn - pressed);
-            assert!(play.shown(before + 1).contains(&typed), "{letter} is in the next frame");
+            assert!(screen.shown(before + 1).contains(&typed), "{letter} is in the next frame");
         }
-        play.press("ctrl-q y").await;
-        assert_eq!(play.ended.await.unwrap().unwrap(), End::Quit);
+        screen.press("ctrl-q y").await;
+        assert_eq!(screen.ended.await.unwrap().unwrap(), End::Quit);
     });
 }
 
 #[test]
-fn a_question_that_comes_while_one_types_takes_neither_the_keys_nor_the_place() {
+fn a_new_question_steals_neither_keys_nor_focus() {
     in_virtual_time(async {
         let mut snapshot = quiet();
         let asking = snapshot.tasks.iter().position(|task| !task.asks.is_empty()).unwrap();
         let question: Ask = snapshot.tasks[asking].asks.remove(0);
         assert_eq!(question.kind(), AskKind::Clarify);
-        let play = Play::open(snapshot.clone()).await;
-        play.press("h e l l o").await;
+        let screen = RunningScreen::open(snapshot.clone()).await;
+        screen.press("h e l l o").await;
         let mut task = snapshot.tasks[asking].clone();
         task.asks.push(question);
-        play.feed.tell(&Update::Task { task: Box::new(task) });
-        play.settle().await;
-        play.press("1 2").await;
-        play.settle().await;
-        let shown = play.shown(usize::MAX);
+        screen.feed.publish(&Update::Task { task: Box::new(task) });
+        screen.settle().await;
+        screen.press("1 2").await;
+        screen.settle().await;
+        let shown = screen.shown(usize::MAX);
         assert!(shown.contains("hello12"), "{shown}");
-        assert!(shown.contains("1 asks you"), "{shown}");
-        play.quit().await;
+        assert!(shown.contains("1 question"), "{shown}");
+        screen.quit().await;
     });
 }
 
-/// Lays a session of the fixture and an uncommitted change where the staged engine reads them.
-fn lay_out_work(stage: &Stage) {
-    let sessions = &stage.sessions;
+/// Writes a session and an uncommitted change where the fake engine reads them.
+fn write_work(fixture: &Fixture) {
+    let sessions = &fixture.sessions;
     std::fs::create_dir_all(sessions).unwrap();
     let task = testing::Ids::default().login;
     let mut before = None;
@@ -411,17 +411,17 @@ fn lay_out_work(stage: &Stage) {
     });
     let lines: String = lines.collect();
     std::fs::write(sessions.join(crate::store::session::file_name(task)), lines).unwrap();
-    std::fs::write(stage.folder.path().join("calc/README.md"), "# calc\n\nAdds numbers.\n").unwrap();
+    std::fs::write(fixture.folder.path().join("calc/README.md"), "# calc\n\nAdds numbers.\n").unwrap();
 }
 
-/// Uses every kind of query, command and update that the screen knows how to make, and returns what it showed on the way.
+/// Uses every kind of query, command and update of the UI, and returns the screens on the way.
 async fn tour(through_json: bool) -> Vec<String> {
-    let mut stage = Stage::new(quiet()).await;
-    lay_out_work(&stage);
+    let mut fixture = Fixture::new(quiet()).await;
+    write_work(&fixture);
     if through_json {
-        stage.handle = Handle::new(JsonPort(stage.handle));
+        fixture.handle = Handle::new(JsonPort(fixture.handle));
     }
-    let play = stage.play().await;
+    let screen = fixture.run().await;
     let ids = testing::Ids::default();
     let mut shown = Vec::new();
     let steps = [
@@ -453,29 +453,31 @@ async fn tour(through_json: bool) -> Vec<String> {
         "esc",
     ];
     for step in steps {
-        play.press(step).await;
-        play.settle().await;
-        shown.push(play.shown(usize::MAX));
+        screen.press(step).await;
+        screen.settle().await;
+        shown.push(screen.shown(usize::MAX));
     }
     let mut view = quiet().task(ids.login).unwrap().clone();
     view.node.title = "renamed by the engine".to_owned();
-    play.feed.tell(&Update::Task { task: Box::new(view) });
+    screen.feed.publish(&Update::Task { task: Box::new(view) });
     for event in testing::story() {
-        play.feed.tell(&Update::Event { task: ids.login, event: Arc::new(event) });
+        screen.feed.publish(&Update::Event { task: ids.login, event: Arc::new(event) });
     }
-    play.feed.tell(&Update::Live { task: ids.login, live: Live::TextDelta { text: "still *writing*".to_owned() } });
+    screen
+        .feed
+        .publish(&Update::Live { task: ids.login, live: Live::TextDelta { text: "still *writing*".to_owned() } });
     let notice = Notice { level: Level::Warning, text: "careful".to_owned(), task: Some(ids.login) };
-    play.feed.tell(&Update::Notice { notice });
-    play.settle().await;
-    shown.push(play.shown(usize::MAX));
-    play.feed.tell(&Update::Resync);
-    play.settle().await;
-    shown.push(play.shown(usize::MAX));
-    play.press("ctrl-q").await;
+    screen.feed.publish(&Update::Notice { notice });
+    screen.settle().await;
+    shown.push(screen.shown(usize::MAX));
+    screen.feed.publish(&Update::Resync);
+    screen.settle().await;
+    shown.push(screen.shown(usize::MAX));
+    screen.press("ctrl-q").await;
     shown
 }
 
-/// Returns a screen without how long ago things were: how much virtual time passes depends on how long real files take.
+/// Removes ages from a screen. Virtual time depends on how long real file reads take.
 fn without_ages(screen: &str) -> String {
     let parts =
         screen.split(" s ago").map(|part| part.trim_end_matches(|char: char| char.is_ascii_digit() || char == ' '));
@@ -483,7 +485,7 @@ fn without_ages(screen: &str) -> String {
 }
 
 #[test]
-fn a_screen_that_reaches_its_engine_through_json_shows_the_same() {
+fn the_ui_shows_the_same_through_a_json_port() {
     let plain = in_virtual_time(tour(false));
     let json = in_virtual_time(tour(true));
     for (step, (plain, json)) in plain.iter().zip(&json).enumerate() {

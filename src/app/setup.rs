@@ -1,5 +1,4 @@
-//! The set-up's loop: the terminal, the pages, and what they want done. It ends with what was decided; writing that down
-//! is somebody else's.
+//! The event loop of the set-up, in the UI or line by line. Returns the result; the caller writes it to the settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,49 +8,48 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::loaders::offered;
+use super::loaders::model_option;
 use super::themes::Themes;
 use crate::base::keys::Input;
 use crate::base::{Clock, Fault};
 use crate::config::paths::Home;
 use crate::engine::query::ModelOffer;
-use crate::git::fresh;
+use crate::git::init;
 use crate::model::conversation::Wire;
 use crate::provider::http::{HttpProvider, Timeouts};
-use crate::provider::{ApiError, Catalogue, Credential, ErrorClass, Listed, Provider as _};
-use crate::term::{Event, Hush, Options as TermOptions, Reason, Stop, StopSignal, Surroundings, Terminal};
+use crate::provider::{ApiError, Catalogue, Credential, ErrorClass, ListedModel, Provider as _};
+use crate::term::{EchoOff, Event, Options as TermOptions, Reason, Stop, StopSignal, Terminal, TerminalEnv};
 use crate::theme::Appearance;
 use crate::ui::Cx;
-use crate::ui::setup::{self, Attempt, Effect, Msg, Reached, State};
-pub use crate::ui::setup::{Decided, Needs, Offered, Start, Vendor, Way};
+use crate::ui::setup::{self, ConnectionAttempt, Effect, ModelList, Msg, State};
+pub use crate::ui::setup::{ConnectionOption, ModelOption, Needs, SetupResult, Start, Vendor};
 
-/// How the program ends when its terminal is gone.
+/// Exit code after the terminal was closed.
 const TERMINAL_GONE: u8 = 1;
 
-/// What the set-up is opened with.
 pub struct Options {
     pub start: Start,
-    /// The folder that becomes a repository, if the person wants that.
+    /// The folder in which a repository can be created.
     pub folder: PathBuf,
     pub home: Home,
     pub theme: String,
     pub clock: Arc<dyn Clock>,
 }
 
-/// How the set-up was left.
+/// How the set-up ended.
 pub enum End {
-    Decided(Box<Decided>),
+    Decided(Box<SetupResult>),
     Skipped,
     Quit,
-    /// A signal, or the terminal is gone: the program ends with this code.
+    /// A signal, or the terminal was closed. The value is the exit code.
     Stopped(u8),
 }
 
-/// Opens the set-up and runs it until it is left. The terminal is as it was, whatever happens.
+/// Runs the set-up in the UI. Always restores the terminal.
 pub async fn set_up(options: Options) -> Result<End, Fault> {
-    let surroundings = Surroundings::read(|name| std::env::var(name).ok());
-    let mut terminal = Terminal::open(surroundings, TermOptions::default())?;
-    let dark = terminal.learn().await.is_dark().unwrap_or(true);
+    let env = TerminalEnv::read(|name| std::env::var(name).ok());
+    let mut terminal = Terminal::open(env, TermOptions::default())?;
+    let dark = terminal.wait_for_replies().await.is_dark().unwrap_or(true);
     let appearance = if dark { Appearance::Dark } else { Appearance::Light };
     let (theme, _) = Themes::new(options.home.root().join("themes")).load(&options.theme, appearance);
     let zone = TimeZone::system();
@@ -88,18 +86,18 @@ pub async fn set_up(options: Options) -> Result<End, Fault> {
             Some(Effect::Finish(decided)) => break End::Decided(decided),
             Some(Effect::Skip) => break End::Skipped,
             Some(Effect::Quit) => break End::Quit,
-            Some(Effect::Try(attempt)) => {
-                // An earlier attempt that is no longer waited for must not answer for this one.
+            Some(Effect::TestConnection(attempt)) => {
+                // Drop the result of an earlier attempt.
                 (msgs, answers) = mpsc::unbounded_channel();
                 let (msgs, clock) = (msgs.clone(), Arc::clone(&options.clock));
                 tokio::spawn(async move {
-                    let _ = msgs.send(Msg::Tried(try_out(attempt, clock).await));
+                    let _ = msgs.send(Msg::ConnectionTested(test_connection(attempt, clock).await));
                 });
             }
-            Some(Effect::MakeRepository) => {
+            Some(Effect::CreateRepository) => {
                 let (msgs, folder) = (msgs.clone(), options.folder.clone());
                 tokio::task::spawn_blocking(move || {
-                    let _ = msgs.send(Msg::Made(make_repository(&folder)));
+                    let _ = msgs.send(Msg::RepositoryCreated(create_repository(&folder)));
                 });
             }
         }
@@ -108,52 +106,52 @@ pub async fn set_up(options: Options) -> Result<End, Fault> {
     Ok(end)
 }
 
-/// Asks the same questions in lines: `say` shows one, `lines` brings what is typed. What is secret is typed unseen.
+/// Runs the set-up line by line: `print` shows a line, `lines` has the input. Secrets are typed without echo.
 pub async fn set_up_in_lines(
     start: Start,
     folder: PathBuf,
     clock: Arc<dyn Clock>,
     lines: &mut mpsc::UnboundedReceiver<std::io::Result<String>>,
-    mut say: impl FnMut(&str),
+    mut print: impl FnMut(&str),
 ) -> Result<End, Fault> {
     let mut state = State::new(start);
-    let deaf = |error: std::io::Error| Fault::environment(format!("signals cannot be heard: {error}"));
-    // Heard from here on, not from one question to the next: a key pressed in between counts.
-    let mut interrupted = signal(SignalKind::interrupt()).map_err(deaf)?;
-    let mut hung_up = signal(SignalKind::hangup()).map_err(deaf)?;
-    let mut terminated = signal(SignalKind::terminate()).map_err(deaf)?;
+    let failed = |error: std::io::Error| Fault::environment(format!("cannot listen for signals: {error}"));
+    // Listen during the whole set-up, so that no signal between two questions is lost.
+    let mut interrupts = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut hangups = signal(SignalKind::hangup()).map_err(failed)?;
+    let mut terminations = signal(SignalKind::terminate()).map_err(failed)?;
     loop {
         let question = state.question();
-        // Before the question: whoever answers it at once is not seen either.
-        let hush = question.secret.then(Hush::begin);
-        question.lines.iter().for_each(|line| say(line));
-        // A signal must not leave a terminal behind that shows nothing.
+        // Before the question, so that a fast answer is not echoed either.
+        let echo_off = question.secret.then(EchoOff::new);
+        question.lines.iter().for_each(|line| print(line));
+        // A signal must not leave the terminal without echo.
         let typed = tokio::select! {
             line = lines.recv() => line,
-            _ = interrupted.recv() => None,
-            _ = hung_up.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Hangup).exit_code())),
-            _ = terminated.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Terminate).exit_code())),
+            _ = interrupts.recv() => None,
+            _ = hangups.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Hangup).exit_code())),
+            _ = terminations.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Terminate).exit_code())),
         };
-        drop(hush);
+        drop(echo_off);
         let Some(typed) = typed else { return Ok(End::Quit) };
-        let line = typed.map_err(|error| Fault::environment(format!("cannot read what is typed: {error}")))?;
+        let line = typed.map_err(|error| Fault::environment(format!("cannot read stdin: {error}")))?;
         match state.answer(&line) {
             None => {}
             Some(Effect::Finish(decided)) => return Ok(End::Decided(decided)),
             Some(Effect::Skip) => return Ok(End::Skipped),
             Some(Effect::Quit) => return Ok(End::Quit),
-            Some(Effect::Try(attempt)) => {
-                say("Asking\u{2026}");
-                let tried = tokio::select! {
-                    tried = try_out(attempt, Arc::clone(&clock)) => tried,
-                    _ = interrupted.recv() => return Ok(End::Quit),
-                    _ = hung_up.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Hangup).exit_code())),
-                    _ = terminated.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Terminate).exit_code())),
+            Some(Effect::TestConnection(attempt)) => {
+                print("Testing\u{2026}");
+                let tested = tokio::select! {
+                    tested = test_connection(attempt, Arc::clone(&clock)) => tested,
+                    _ = interrupts.recv() => return Ok(End::Quit),
+                    _ = hangups.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Hangup).exit_code())),
+                    _ = terminations.recv() => return Ok(End::Stopped(Stop::Signal(StopSignal::Terminate).exit_code())),
                 };
-                state.update(Msg::Tried(tried));
+                state.update(Msg::ConnectionTested(tested));
             }
-            Some(Effect::MakeRepository) => {
-                if let Some(Effect::Skip) = state.update(Msg::Made(make_repository(&folder))) {
+            Some(Effect::CreateRepository) => {
+                if let Some(Effect::Skip) = state.update(Msg::RepositoryCreated(create_repository(&folder))) {
                     return Ok(End::Skipped);
                 }
             }
@@ -161,9 +159,9 @@ pub async fn set_up_in_lines(
     }
 }
 
-/// Makes the folder a repository with a first commit. What went wrong is said in one line, with what helps.
-fn make_repository(folder: &Path) -> Result<(), String> {
-    fresh::begin(folder).map_err(|error| {
+/// Creates a repository with a first commit. The error is one line with hints.
+fn create_repository(folder: &Path) -> Result<(), String> {
+    init::init(folder).map_err(|error| {
         let fault = Fault::from(error);
         std::iter::once(fault.message.as_str())
             .chain(fault.hints.iter().map(String::as_str))
@@ -172,8 +170,8 @@ fn make_repository(folder: &Path) -> Result<(), String> {
     })
 }
 
-/// Asks the endpoint which models it has. A key that is not accepted is found out here.
-async fn try_out(attempt: Attempt, clock: Arc<dyn Clock>) -> Result<Reached, String> {
+/// Lists the provider's models, which also tests the key.
+async fn test_connection(attempt: ConnectionAttempt, clock: Arc<dyn Clock>) -> Result<ModelList, String> {
     let wire = match (attempt.vendor, &attempt.address) {
         (Vendor::Anthropic, _) => Wire::Anthropic,
         (Vendor::Openai, None) => Wire::OpenaiResponses,
@@ -184,29 +182,29 @@ async fn try_out(attempt: Attempt, clock: Arc<dyn Clock>) -> Result<Reached, Str
     let timeouts = Timeouts { first_byte: std::time::Duration::from_secs(20), ..Timeouts::default() };
     let listed = HttpProvider::new(credential, timeouts, clock).models(CancellationToken::new()).await;
     match listed {
-        Ok(listed) => Ok(reached(attempt.vendor, &listed)),
-        // Some servers speak the interface and have no list.
+        Ok(listed) => Ok(model_list(attempt.vendor, &listed)),
+        // Some compatible servers do not list models.
         Err(error) if attempt.address.is_some() && matches!(error.status, Some(404 | 405 | 501)) => {
-            Ok(Reached { models: Vec::new(), usual: None })
+            Ok(ModelList { models: Vec::new(), default_model: None })
         }
-        Err(error) => Err(trouble(&attempt, &error)),
+        Err(error) => Err(connection_error(&attempt, &error)),
     }
 }
 
-/// Returns why a way does not work, as a sentence for who has just entered it.
-fn trouble(attempt: &Attempt, error: &ApiError) -> String {
+/// Describes a failed connection test.
+fn connection_error(attempt: &ConnectionAttempt, error: &ApiError) -> String {
     let place = attempt.address.as_deref().unwrap_or(match attempt.vendor {
         Vendor::Anthropic => "api.anthropic.com",
         Vendor::Openai => "api.openai.com",
     });
     let status = error.status.map_or_else(String::new, |status| format!(" ({status})"));
     match error.class {
-        ErrorClass::Auth if attempt.key.is_none() => format!("{place} wants a key{status}: {}", error.message),
-        ErrorClass::Auth => format!("{place} does not accept this key{status}: {}", error.message),
+        ErrorClass::Auth if attempt.key.is_none() => format!("{place} needs an API key{status}: {}", error.message),
+        ErrorClass::Auth => format!("{place} rejected this key{status}: {}", error.message),
         ErrorClass::Network => {
-            format!("{place} cannot be reached; is the address right, and does the server run? {}", error.message)
+            format!("cannot reach {place}; check the address, and that the server is running: {}", error.message)
         }
-        ErrorClass::Timeout => format!("{place} does not answer in time; try again, or go back to another address"),
+        ErrorClass::Timeout => format!("{place} did not respond in time; try again, or go back and change the address"),
         ErrorClass::Credit
         | ErrorClass::RateLimit
         | ErrorClass::Overloaded
@@ -217,27 +215,28 @@ fn trouble(attempt: &Attempt, error: &ApiError) -> String {
         | ErrorClass::ContextOverflow
         | ErrorClass::UnknownModel
         | ErrorClass::Refused
-        | ErrorClass::Cancelled => format!("{place} answers with an error{status}: {}", error.message),
+        | ErrorClass::Cancelled => format!("{place} returned an error{status}: {}", error.message),
     }
 }
 
-fn reached(vendor: Vendor, listed: &[Listed]) -> Reached {
+fn model_list(vendor: Vendor, listed: &[ListedModel]) -> ModelList {
     let catalogue = Catalogue::default().with_listed(listed.to_vec());
     let ids: Vec<&str> = listed.iter().map(|listed| listed.id.as_str()).collect();
-    let usual = usual(vendor, &ids).map(str::to_owned);
-    let models = listed.iter().map(|listed| offered(ModelOffer::new(&listed.id, catalogue.facts(&listed.id).ok())));
-    Reached { models: models.collect(), usual }
+    let default_model = default_model(vendor, &ids).map(str::to_owned);
+    let models =
+        listed.iter().map(|listed| model_option(ModelOffer::new(&listed.id, catalogue.facts(&listed.id).ok())));
+    ModelList { models: models.collect(), default_model }
 }
 
-/// Returns the model that most people would take: the vendor's everyday one, the newest of its kind in the list.
-fn usual<'a>(vendor: Vendor, ids: &[&'a str]) -> Option<&'a str> {
+/// Returns the suggested model: the vendor's standard one, else one of its family, else the first.
+fn default_model<'a>(vendor: Vendor, ids: &[&'a str]) -> Option<&'a str> {
     let known: &[&str] = match vendor {
         Vendor::Anthropic => &["claude-sonnet-4-6"],
         Vendor::Openai => &["gpt-5.2"],
     };
     let exact = known.iter().find_map(|known| ids.iter().find(|id| *id == known));
-    let kind = if vendor == Vendor::Anthropic { "sonnet" } else { "gpt-5" };
-    exact.or_else(|| ids.iter().find(|id| id.contains(kind))).or_else(|| ids.first()).copied()
+    let family = if vendor == Vendor::Anthropic { "sonnet" } else { "gpt-5" };
+    exact.or_else(|| ids.iter().find(|id| id.contains(family))).or_else(|| ids.first()).copied()
 }
 
 #[cfg(test)]
@@ -245,41 +244,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_model_is_the_everyday_one_else_one_of_its_kind_else_the_first() {
-        assert_eq!(usual(Vendor::Anthropic, &["claude-opus-9", "claude-sonnet-4-6"]), Some("claude-sonnet-4-6"));
-        assert_eq!(usual(Vendor::Anthropic, &["claude-opus-9", "claude-sonnet-9"]), Some("claude-sonnet-9"));
-        assert_eq!(usual(Vendor::Openai, &["qwen3:8b", "llama3.3"]), Some("qwen3:8b"));
-        assert_eq!(usual(Vendor::Openai, &[]), None);
+    fn the_default_model_is_the_standard_one_else_one_of_its_family_else_the_first() {
+        assert_eq!(
+            default_model(Vendor::Anthropic, &["claude-opus-9", "claude-sonnet-4-6"]),
+            Some("claude-sonnet-4-6")
+        );
+        assert_eq!(default_model(Vendor::Anthropic, &["claude-opus-9", "claude-sonnet-9"]), Some("claude-sonnet-9"));
+        assert_eq!(default_model(Vendor::Openai, &["qwen3:8b", "llama3.3"]), Some("qwen3:8b"));
+        assert_eq!(default_model(Vendor::Openai, &[]), None);
     }
 
     #[test]
-    fn what_went_wrong_names_the_place_and_what_to_look_at() {
-        let attempt = |key: Option<&str>| Attempt {
+    fn a_connection_error_names_the_address_and_the_next_step() {
+        let attempt = |key: Option<&str>| ConnectionAttempt {
             vendor: Vendor::Openai,
             address: Some("http://box:1".to_owned()),
             key: key.map(crate::base::Secret::new),
         };
         let error = |class, status| ApiError { status, ..ApiError::new(class, "why") };
-        for (key, class, status, said) in [
-            (Some("k"), ErrorClass::Auth, Some(401), "http://box:1 does not accept this key (401): why"),
-            (None, ErrorClass::Auth, Some(401), "http://box:1 wants a key (401): why"),
-            (None, ErrorClass::Server, Some(500), "http://box:1 answers with an error (500): why"),
+        for (key, class, status, expected) in [
+            (Some("k"), ErrorClass::Auth, Some(401), "http://box:1 rejected this key (401): why"),
+            (None, ErrorClass::Auth, Some(401), "http://box:1 needs an API key (401): why"),
+            (None, ErrorClass::Server, Some(500), "http://box:1 returned an error (500): why"),
             (
                 None,
                 ErrorClass::Network,
                 None,
-                "http://box:1 cannot be reached; is the address right, and does the server run? why",
+                "cannot reach http://box:1; check the address, and that the server is running: why",
             ),
         ] {
-            assert_eq!(trouble(&attempt(key), &error(class, status)), said);
+            assert_eq!(connection_error(&attempt(key), &error(class, status)), expected);
         }
     }
 
     #[test]
-    fn a_model_whose_window_nobody_knows_says_so() {
-        let listed = ["claude-sonnet-4-6", "home-made"].map(|id| Listed { id: id.to_owned(), ..Listed::default() });
-        let reached = reached(Vendor::Anthropic, &listed);
-        assert!(reached.models[0].windowed && reached.models[0].note.starts_with("1000k  $3 in"), "{reached:?}");
-        assert!(!reached.models[1].windowed && reached.models[1].note == "window not known", "{reached:?}");
+    fn a_model_with_an_unknown_window_is_marked() {
+        let listed =
+            ["claude-sonnet-4-6", "home-made"].map(|id| ListedModel { id: id.to_owned(), ..ListedModel::default() });
+        let list = model_list(Vendor::Anthropic, &listed);
+        assert!(list.models[0].has_window && list.models[0].note.starts_with("1000k  $3 in"), "{list:?}");
+        assert!(!list.models[1].has_window && list.models[1].note == "window unknown", "{list:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The theme in force: the person's own files first, then the built-in ones; read again whenever a file changes.
+//! Loads themes: the user's files first, then the built-in ones. Watches the folder for changes.
 
 use std::path::{Path, PathBuf};
 
@@ -7,60 +7,60 @@ use tokio::sync::mpsc;
 
 use crate::theme::{Appearance, ColourDepth, Glyphs, Palette, Theme, builtin, file};
 
-/// The word for "whatever fits the terminal's background".
+/// Follows the terminal's background.
 const AUTO: &str = "auto";
 
-/// Where themes come from.
+/// The themes of a folder and the built-in ones.
 pub(super) struct Themes {
     folder: PathBuf,
     depth: ColourDepth,
     glyphs: &'static Glyphs,
     watcher: Option<RecommendedWatcher>,
-    /// Whether the folder itself is watched, and not only the place where it would appear.
-    inside: bool,
+    /// Whether the folder itself is watched, and not only its parent.
+    watches_folder: bool,
 }
 
 impl Themes {
-    /// Finds themes in `folder`, which need not be there.
+    /// Uses the themes in `folder`, which may not exist.
     pub(super) fn new(folder: PathBuf) -> Self {
         let var = |name: &str| std::env::var(name).ok();
         let (depth, glyphs) = (ColourDepth::detect(var), Glyphs::detect(var));
-        Self { folder, depth, glyphs, watcher: None, inside: false }
+        Self { folder, depth, glyphs, watcher: None, watches_folder: false }
     }
 
-    /// Sends a word to `changed` whenever something in the folder does, from now on.
+    /// Sends to `changed` whenever something in the folder changes.
     pub(super) fn watch(&mut self, changed: mpsc::UnboundedSender<()>) {
         self.watcher = watch(&self.folder, changed);
-        self.inside = false;
-        self.look_inside();
+        self.watches_folder = false;
+        self.scan();
     }
 
-    /// Watches the folder once it is there. To be called whenever something changed: most people never make one.
-    pub(super) fn look_inside(&mut self) {
+    /// Watches the folder once it exists. Call it after each change.
+    pub(super) fn scan(&mut self) {
         if !self.folder.is_dir() {
-            self.inside = false;
-        } else if !self.inside
+            self.watches_folder = false;
+        } else if !self.watches_folder
             && let Some(watcher) = &mut self.watcher
         {
-            self.inside = watcher.watch(&self.folder, RecursiveMode::NonRecursive).is_ok();
+            self.watches_folder = watcher.watch(&self.folder, RecursiveMode::NonRecursive).is_ok();
         }
     }
 
-    /// Returns the names that can be chosen besides [`AUTO`].
+    /// Returns the names of all themes, without [`AUTO`].
     pub(super) fn names(&self) -> Vec<String> {
         names(&self.folder)
     }
 
-    /// Returns a theme fitted to this terminal, and what is wrong with it.
+    /// Returns a theme for this terminal, and its problems.
     pub(super) fn load(&self, name: &str, appearance: Appearance) -> (Theme, Vec<String>) {
-        let wanted = if name == AUTO { builtin::standard_name(appearance) } else { name };
+        let resolved = if name == AUTO { builtin::standard_name(appearance) } else { name };
         let find = |name: &str| self.text(name);
-        let (palette, problems) = match self.text(wanted) {
+        let (palette, problems) = match self.text(resolved) {
             Some(text) => {
-                let (palette, problems) = file::load(wanted, &text, find);
-                (palette, problems.iter().map(|problem| format!("theme {wanted}, {problem}")).collect())
+                let (palette, problems) = file::load(resolved, &text, find);
+                (palette, problems.iter().map(|problem| format!("theme {resolved}, {problem}")).collect())
             }
-            None => (builtin::standard(appearance), vec![no_such_theme(&self.folder, wanted)]),
+            None => (builtin::standard(appearance), vec![no_such_theme(&self.folder, resolved)]),
         };
         (self.fit(&palette), problems)
     }
@@ -74,13 +74,13 @@ impl Themes {
     }
 }
 
-/// Returns what is wrong with the name of a theme, given the folder of the person's own. Nothing: there is such a theme.
+/// Returns an error message if the theme does not exist, or `None` if it does. `folder` holds the user's themes.
 pub fn missing_theme(folder: &Path, name: &str) -> Option<String> {
     (name != AUTO && text(folder, name).is_none()).then(|| no_such_theme(folder, name))
 }
 
 fn no_such_theme(folder: &Path, name: &str) -> String {
-    format!("there is no theme \"{name}\"; there are {AUTO}, {}", names(folder).join(", "))
+    format!("there is no theme \"{name}\"; choose one of {AUTO}, {}", names(folder).join(", "))
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -94,7 +94,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 fn text(folder: &Path, name: &str) -> Option<String> {
-    // A name is a name and no path.
+    // A name must not be a path.
     let plain = !name.contains(['/', '\\']) && !name.starts_with('.');
     let own = plain.then(|| std::fs::read_to_string(folder.join(format!("{name}.toml"))).ok()).flatten();
     own.or_else(|| builtin::text(name).map(str::to_owned))
@@ -102,10 +102,10 @@ fn text(folder: &Path, name: &str) -> Option<String> {
 
 fn watch(folder: &Path, changed: mpsc::UnboundedSender<()>) -> Option<RecommendedWatcher> {
     let own = folder.to_owned();
-    let mut watcher = notify::recommended_watcher(move |news: notify::Result<notify::Event>| {
-        // The folder above holds more than themes; what happens to the rest of it is nobody's news here.
-        let concerns = |news: &notify::Event| news.paths.iter().any(|path| path.starts_with(&own));
-        if news.is_ok_and(|news| !news.kind.is_access() && concerns(&news)) {
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // The parent folder holds other files as well.
+        let is_theme = |event: &notify::Event| event.paths.iter().any(|path| path.starts_with(&own));
+        if event.is_ok_and(|event| !event.kind.is_access() && is_theme(&event)) {
             let _ = changed.send(());
         }
     })

@@ -1,14 +1,14 @@
 use super::*;
 
-/// Waits for the next word that something changed, and looks again, as the screen does.
+/// Waits for the next change and scans again, as the UI does.
 async fn next(themes: &mut Themes, news: &mut mpsc::UnboundedReceiver<()>) {
     news.recv().await.expect("the watcher lives");
     while news.try_recv().is_ok() {}
-    themes.look_inside();
+    themes.scan();
 }
 
 #[tokio::test]
-async fn a_folder_that_is_made_later_is_watched_like_one_that_was_there() {
+async fn a_folder_that_is_created_later_is_watched() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().canonicalize().unwrap().join("themes");
     let (changed, mut news) = mpsc::unbounded_channel();
@@ -25,7 +25,7 @@ async fn a_folder_that_is_made_later_is_watched_like_one_that_was_there() {
 }
 
 #[tokio::test]
-async fn what_else_happens_beside_the_folder_is_no_news() {
+async fn changes_beside_the_folder_are_ignored() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().canonicalize().unwrap().join("themes");
     let (changed, mut news) = mpsc::unbounded_channel();
@@ -34,5 +34,5 @@ async fn what_else_happens_beside_the_folder_is_no_news() {
     std::fs::write(home.path().join("config.json"), "{}").unwrap();
     std::fs::create_dir(&folder).unwrap();
     next(&mut themes, &mut news).await;
-    assert!(themes.inside, "the first word is about the folder, not about the file before it");
+    assert!(themes.watches_folder, "the first word is about the folder, not about the file before it");
 }

@@ -1,6 +1,7 @@
-//! Time of day as a value, and the one trait through which it is asked for.
+//! Timestamps, and the trait through which the time of day is read.
 //!
-//! Durations are never computed from it: clocks jump. It stamps what a person or a model will read.
+//! Timestamps are for display and for logs. Durations are measured with monotonic clocks, because the time of day can
+//! jump.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,16 +9,17 @@ use std::str::FromStr;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A moment in UTC with millisecond precision, written as `2026-11-16T06:11:53.123Z` everywhere.
+/// A moment in UTC with millisecond precision, always written as `2026-11-16T06:11:53.123Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
     pub const EPOCH: Self = Self(0);
-    /// The last millisecond of the year 9999: what a broken clock is clamped to, so that it can always be written.
+    /// The last millisecond of the year 9999. Later times are clamped to it, so that every timestamp can be
+    /// formatted.
     const LATEST_MS: i64 = 253_402_207_200_999;
 
-    /// Returns the moment `millis` after 1970, clamped to what the written form can express.
+    /// Returns the moment `millis` after 1970, clamped to the range that can be formatted.
     pub const fn from_millis(millis: i64) -> Self {
         if millis < 0 {
             Self(0)
@@ -32,12 +34,11 @@ impl Timestamp {
         self.0
     }
 
-    /// Returns how long after `earlier` this is: nothing, if it is before it.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> std::time::Duration {
         std::time::Duration::from_millis(u64::try_from(self.as_millis() - earlier.as_millis()).unwrap_or(0))
     }
 
-    /// Returns the moment so much later.
     pub fn later(self, wait: std::time::Duration) -> Self {
         Self::from_millis(self.0.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)))
     }
@@ -47,7 +48,7 @@ impl Timestamp {
         jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
     }
 
-    /// Returns the moment to the second, without the fraction: the form that models and people read.
+    /// Returns the moment without the fraction of a second: the form that models and users read.
     pub fn to_seconds_string(self) -> String {
         self.civil().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
@@ -94,7 +95,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Tells the time of day. Everything that stamps takes one, so that tests decide what time it is.
+/// The source of the time of day. Code that stamps events takes a `Clock`, so that tests control the time.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }

@@ -4,7 +4,7 @@ use super::*;
 
 proptest! {
     #[test]
-    fn every_moment_is_read_as_it_was_written(millis in 0..=Timestamp::LATEST_MS) {
+    fn every_timestamp_survives_a_round_trip(millis in 0..=Timestamp::LATEST_MS) {
         let moment = Timestamp::from_millis(millis);
         let text = moment.to_string();
         prop_assert_eq!(text.parse::<Timestamp>().ok(), Some(moment), "{}", text);

@@ -1,9 +1,9 @@
-//! What a disk says when it refuses: in words, and whether waiting may help.
+//! Disk errors: their description, and whether a retry may succeed later.
 
 use std::io;
 
-/// What systems and git say when a disk refuses, for who has only the words.
-const WORDS: [&str; 5] = [
+/// The messages of systems and git for a disk refusal, for callers that only have text.
+const MESSAGES: [&str; 5] = [
     "No space left on device",
     "Disk quota exceeded",
     "Read-only file system",
@@ -12,8 +12,8 @@ const WORDS: [&str; 5] = [
 ];
 const EIO: i32 = 5;
 
-/// Returns the cause in words a person can act on, where the system's own are cryptic.
-pub fn sentence(source: &io::Error) -> String {
+/// Returns the cause in words that a user can act on, where the system's message is cryptic.
+pub fn describe(source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::StorageFull => "the disk is full".to_owned(),
         io::ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),
@@ -23,8 +23,8 @@ pub fn sentence(source: &io::Error) -> String {
     }
 }
 
-/// Tells whether a disk refuses for now: the same may succeed when somebody has made room, or has given leave.
-pub fn refuses(source: &io::Error) -> bool {
+/// Returns true if the disk refuses temporarily: a retry may succeed once there is space or permission.
+pub fn is_refusal(source: &io::Error) -> bool {
     let kinds = [
         io::ErrorKind::StorageFull,
         io::ErrorKind::QuotaExceeded,
@@ -34,9 +34,9 @@ pub fn refuses(source: &io::Error) -> bool {
     kinds.contains(&source.kind()) || source.raw_os_error() == Some(EIO)
 }
 
-/// The same, by what another program said. Its words are ours where we ask for them in English, as we ask git.
-pub fn refuses_in_words(said: &str) -> bool {
-    WORDS.iter().any(|words| said.contains(words))
+/// Like [`is_refusal`], for the message of another program. git runs with English messages, so its text matches.
+pub fn is_refusal_message(message: &str) -> bool {
+    MESSAGES.iter().any(|part| message.contains(part))
 }
 
 #[cfg(test)]
@@ -44,16 +44,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_a_disk_refuses_with_is_known_as_a_number_and_in_words() {
+    fn disk_refusals_are_recognised_by_number_and_by_message() {
         // ENOSPC, EDQUOT, EROFS, EACCES, EIO.
         for number in [28, 122, 30, 13, 5] {
             let error = io::Error::from_raw_os_error(number);
-            assert!(refuses(&error) && refuses_in_words(&error.to_string()), "{error}");
+            assert!(is_refusal(&error) && is_refusal_message(&error.to_string()), "{error}");
         }
         for number in [2, 17, 20] {
             let error = io::Error::from_raw_os_error(number);
-            assert!(!refuses(&error) && !refuses_in_words(&error.to_string()), "{error}");
+            assert!(!is_refusal(&error) && !is_refusal_message(&error.to_string()), "{error}");
         }
-        assert_eq!(sentence(&io::Error::from_raw_os_error(30)), "the file system is read-only");
+        assert_eq!(describe(&io::Error::from_raw_os_error(30)), "the file system is read-only");
     }
 }

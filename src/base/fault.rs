@@ -1,26 +1,25 @@
-//! The one form in which a failure reaches a person: whose it is, one sentence, and what to do next.
+//! The form in which a failure reaches the user: its kind, one sentence, and the next steps.
 //!
-//! Rooms keep their own typed errors; they become a `Fault` once, at the edge where a person will read it.
+//! Modules have their own typed errors. They become a `Fault` once, at the edge.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Whose failure it is. Decides the exit code and whether a bug report makes sense.
+/// The kind of a failure. Decides the exit code and whether a bug report makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
-    /// The person asked for something that cannot be done as asked.
+    /// The request cannot be fulfilled as given.
     User,
-    /// A setting, a file or an environment is not as it must be.
+    /// A setting, a file or the environment is wrong.
     Config,
-    /// The machine let us down: disk, network, another process.
+    /// The machine failed: disk, network, another process.
     Environment,
-    /// Matrix broke a rule of its own.
+    /// Matrix violated one of its own invariants.
     Internal,
 }
 
-/// A failure with a next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     pub kind: FaultKind,
@@ -50,7 +49,7 @@ impl Fault {
         Self::new(FaultKind::Internal, message)
     }
 
-    /// Adds a next step, in the order in which it should be tried.
+    /// Adds a next step. Hints are shown in the order in which the user should try them.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self

@@ -16,20 +16,18 @@ pub enum Names {
     Paths,
 }
 
-/// A match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The position of the item among those that were searched.
+    /// The index of the item among those searched.
     pub index: usize,
     pub score: u32,
     /// The matched letters, as byte ranges.
     pub letters: Vec<Range<usize>>,
 }
 
-/// A text of more words is a sentence and not a name.
-const MOST_NAME_WORDS: usize = 3;
+/// A text with more words is a sentence, not a name.
+const MAX_NAME_WORDS: usize = 3;
 
-/// A matcher with its scratch memory.
 #[derive(Debug)]
 pub struct Fuzzy {
     names: Names,
@@ -43,7 +41,7 @@ enum Part {
     Whole,
 }
 
-/// A query in both forms: fuzzy for names, by substrings for whole entries.
+/// A query in both forms: fuzzy for names, substrings for whole entries.
 struct Query {
     fuzzy: Pattern,
     substrings: Pattern,
@@ -70,8 +68,8 @@ impl Fuzzy {
         Self { names, matcher: Matcher::new(config) }
     }
 
-    /// Returns the best `limit` of `items`, best first; equal ones by length, then in their order. An empty query returns
-    /// everything in its order.
+    /// Returns the best `limit` of `items`, best first; ties by length, then by position. An empty query returns all
+    /// items in their order.
     pub fn rank<'a>(&mut self, query: &str, items: impl IntoIterator<Item = &'a str>, limit: usize) -> Vec<Hit> {
         if query.trim().is_empty() {
             let all = items.into_iter().take(limit).enumerate();
@@ -115,10 +113,10 @@ fn name_of(names: Names, text: &str) -> &str {
         Names::Paths => return text,
         Names::Words => text.split_once(':').map_or(text, |(name, _)| name),
     };
-    if name.split_whitespace().nth(MOST_NAME_WORDS).is_none() { name } else { "" }
+    if name.split_whitespace().nth(MAX_NAME_WORDS).is_none() { name } else { "" }
 }
 
-/// Turns positions of graphemes into byte ranges, neighbours joined.
+/// Converts positions of graphemes into byte ranges, with neighbours joined.
 fn byte_ranges(item: &str, mut places: Vec<u32>) -> Vec<Range<usize>> {
     places.sort_unstable();
     places.dedup();

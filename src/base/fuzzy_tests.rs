@@ -26,7 +26,7 @@ fn an_empty_query_finds_everything_in_its_order() {
 }
 
 #[test]
-fn the_fitting_letters_are_known_in_any_script() {
+fn matched_letters_are_reported_in_any_script() {
     let name = "日本 session e\u{301}tat";
     let hits = Fuzzy::new(Names::Words).rank("sess", [name], 1);
     assert_eq!(hits[0].letters.len(), 1);
@@ -46,7 +46,7 @@ fn words<'a>(query: &str, items: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_name_counts_for_more_than_what_is_said_of_it() {
+fn a_match_in_the_name_ranks_above_the_description() {
     let items = ["compare: Choose what the diff shows", "show diff: Show what changed", "differ: Disagree"];
     assert_eq!(words("diff", &items), ["differ: Disagree", items[1], items[0]]);
     assert_eq!(
@@ -56,7 +56,7 @@ fn a_name_counts_for_more_than_what_is_said_of_it() {
 }
 
 #[test]
-fn letters_strewn_over_a_sentence_are_nothing() {
+fn scattered_letters_of_a_sentence_do_not_match() {
     let items = ["wider: Make the left side wider", "redraw: Draw the whole screen again"];
     assert_eq!(words("deft", &items), [""; 0]);
     assert_eq!(words("rna", &items), [""; 0]);
@@ -64,7 +64,7 @@ fn letters_strewn_over_a_sentence_are_nothing() {
 }
 
 #[test]
-fn first_letters_of_words_and_dropped_letters_are_understood() {
+fn initials_and_dropped_letters_match() {
     let items = ["new task: Make a task beside the selected one", "interrupt: Cut the turn of the agent short"];
     assert_eq!(words("nt", &items), items, "beginnings of words before letters within one");
     assert_eq!(words("intrpt", &items), [items[1]]);
@@ -72,7 +72,7 @@ fn first_letters_of_words_and_dropped_letters_are_understood() {
 }
 
 #[test]
-fn every_word_must_fit_and_the_worst_decides() {
+fn every_word_must_match_and_the_worst_decides() {
     let items = ["undo merge: Take the last merge back", "merge: Bring the work up; undo takes it back"];
     assert_eq!(words("merge undo", &items), items);
     assert_eq!(words("merge zebra", &items), [""; 0]);

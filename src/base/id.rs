@@ -1,7 +1,7 @@
-//! Identities: one newtype per kind of thing, all ULIDs, all made by one monotone source.
+//! Ids: one newtype per kind of thing, all ULIDs, all made by one monotonic source.
 //!
-//! Invariant: an [`IdSource`] never hands out an id that sorts at or below one it has made or been shown,
-//! whatever the clock does. The order of events therefore never depends on the time of day.
+//! Invariant: an [`IdSource`] never returns an id that sorts at or below one that it has made or observed, whatever
+//! the clock does. The order of events therefore does not depend on the time of day.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ macro_rules! ids {
         pub struct $name(Ulid);
 
         impl $name {
-            /// Returns the id that `source` makes next.
+            /// Returns the next id of `source`.
             pub fn fresh(source: &IdSource) -> Self {
                 Self(source.next())
             }
@@ -33,7 +33,7 @@ macro_rules! ids {
                 self.0
             }
 
-            /// Returns the first characters, enough for a person to tell ids apart on a screen.
+            /// Returns the first characters, enough to tell ids apart on a screen.
             pub fn short(self) -> String {
                 let mut text = self.to_string();
                 text.truncate(SHORT_LEN);
@@ -86,30 +86,30 @@ macro_rules! ids {
     )*};
 }
 
-/// How many characters of an id are shown to people: the time it was made, and enough to tell its neighbours apart.
+/// The number of characters of an id that are shown: its time, and enough to tell neighbours apart.
 pub const SHORT_LEN: usize = 14;
 
 ids! {
-    /// Names a git repository that is worked on.
+    /// Identifies a git repository that Matrix works on.
     ProjectId, "a project";
-    /// Names a node of a project's tree, and with it the session that belongs to it.
+    /// Identifies a node of a project's tree and its session.
     TaskId, "a task";
-    /// Names one line of a session.
+    /// Identifies one line of a session.
     EventId, "an event";
-    /// Names something said to a task.
+    /// Identifies a message to a task.
     MessageId, "a message";
-    /// Names something only the person can answer.
+    /// Identifies an ask: something only the user can answer.
     AskId, "an ask";
-    /// Names one request to a model and what came of it.
+    /// Identifies one request to a model and its outcome.
     TurnId, "a turn";
-    /// Names one life of the agent loop on a task.
+    /// Identifies one run of the agent loop on a task.
     RunId, "a run";
 }
 
-/// Only the canonical spelling is an id: ULID's decoder also takes lower case and look-alike letters, and then
-/// one thing would have several names on disk.
+/// Parses only the canonical spelling. The ULID decoder also accepts lower case and look-alike letters, and then one
+/// thing would have several names on disk.
 fn parse(text: &str) -> Option<Ulid> {
-    // The first of 26 letters of five bits has two that a number of 128 bits has no room for.
+    // 26 letters of five bits are 130 bits: the first letter must leave its two highest bits unset.
     let fits = text.as_bytes().first().is_some_and(|first| *first <= b'7');
     let canonical = |c: &u8| matches!(c, b'0'..=b'9' | b'A'..=b'Z') && !matches!(c, b'I' | b'L' | b'O' | b'U');
     if !fits || !text.as_bytes().iter().all(canonical) {
@@ -118,7 +118,6 @@ fn parse(text: &str) -> Option<Ulid> {
     Ulid::from_string(text).ok()
 }
 
-/// A text that should have been an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not the id of {what}: an id has 26 characters, 0-9 and A-Z without I, L, O and U")]
 pub struct InvalidId {
@@ -126,7 +125,7 @@ pub struct InvalidId {
     text: String,
 }
 
-/// Makes ids. Cloning shares the sequence: the whole process uses one.
+/// Makes ids. Clones share the sequence: the whole process uses one.
 #[derive(Clone)]
 pub struct IdSource {
     clock: Arc<dyn Clock>,
@@ -138,9 +137,9 @@ struct Sequence {
     entropy: Entropy,
 }
 
-/// How many random bits an id has.
+/// The number of random bits of an id.
 const RANDOM_BITS: u32 = 80;
-/// How far two ids of one millisecond may lie apart: a few hundred of them fit before the next one is used.
+/// The largest distance between two ids of one millisecond. A few hundred fit before the next millisecond is used.
 const STEP_BITS: u32 = 72;
 
 enum Entropy {
@@ -153,7 +152,7 @@ impl IdSource {
         Self::with_entropy(clock, Entropy::System)
     }
 
-    /// Returns a source whose ids follow from `seed` and the clock alone, for simulations that must repeat.
+    /// Returns a source whose ids depend only on `seed` and the clock, for repeatable simulations.
     pub fn seeded(clock: Arc<dyn Clock>, seed: u64) -> Self {
         Self::with_entropy(clock, Entropy::Seeded(seed))
     }
@@ -162,8 +161,8 @@ impl IdSource {
         Self { clock, state: Arc::new(Mutex::new(Sequence { last: Ulid::nil(), entropy })) }
     }
 
-    /// Raises the floor: every later id sorts above `seen`. Called with what a log already holds, so that a clock
-    /// that went back between two runs cannot make new events look older than old ones.
+    /// Raises the floor: every later id sorts above `seen`. Callers pass the ids that a log already holds, so that a
+    /// clock that was set back cannot make new events sort below old ones.
     pub fn observe(&self, seen: Ulid) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.last = state.last.max(seen);
@@ -176,7 +175,8 @@ impl IdSource {
         let next = if now > last.timestamp_ms() {
             Ulid::from_parts(now, state.entropy.draw())
         } else {
-            // A wide step, so that ids of one millisecond differ in their first characters: those are what people type.
+            // A wide step, so that ids of one millisecond differ in their first characters: those are the ones users
+            // type.
             let step = 1 + (state.entropy.draw() >> (RANDOM_BITS - STEP_BITS));
             match last.random().checked_add(step).filter(|random| random >> RANDOM_BITS == 0) {
                 Some(random) => Ulid::from_parts(last.timestamp_ms(), random),

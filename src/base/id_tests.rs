@@ -3,18 +3,18 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::*;
 use crate::base::clock::Timestamp;
 
-/// A clock that the test moves, also backwards.
+/// A clock set by the test, also backwards.
 #[derive(Default)]
-struct HandClock(AtomicI64);
+struct ManualClock(AtomicI64);
 
-impl Clock for HandClock {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
     }
 }
 
-fn at(millis: i64) -> Arc<HandClock> {
-    Arc::new(HandClock(AtomicI64::new(millis)))
+fn at(millis: i64) -> Arc<ManualClock> {
+    Arc::new(ManualClock(AtomicI64::new(millis)))
 }
 
 #[test]
@@ -25,14 +25,14 @@ fn ids_of_one_millisecond_keep_their_order() {
 }
 
 #[test]
-fn ids_of_one_millisecond_can_be_told_apart_by_what_is_shown() {
+fn short_ids_of_one_millisecond_differ() {
     let source = IdSource::seeded(at(1_000), 5);
     let shown: std::collections::BTreeSet<_> = (0..20).map(|_| TaskId::fresh(&source).short()).collect();
     assert_eq!(shown.len(), 20);
 }
 
 #[test]
-fn a_clock_that_jumps_back_does_not_turn_the_order() {
+fn a_clock_that_jumps_back_does_not_change_the_order() {
     let clock = at(5_000_000);
     let source = IdSource::new(clock.clone());
     let before = EventId::fresh(&source);
@@ -45,7 +45,7 @@ fn a_clock_that_jumps_back_does_not_turn_the_order() {
 }
 
 #[test]
-fn what_a_log_already_holds_is_a_floor() {
+fn observed_ids_are_a_floor() {
     let source = IdSource::new(at(1_000));
     let on_disk = Ulid::from_parts(9_000, 7);
     source.observe(on_disk);

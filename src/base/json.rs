@@ -1,8 +1,8 @@
-//! A JSON value kept as the text it arrived in.
+//! A JSON value stored as the text in which it arrived.
 //!
 //! Tool inputs and unknown fields go through the log and back to a model. Parsing and printing them again could
-//! change a number's spelling and with it a prompt prefix, so they are carried, not understood. One thing is changed:
-//! line breaks between tokens become spaces, because a value must fit on a line of a log.
+//! change the spelling of a number and with it a prompt prefix, so the text is passed through. One thing changes:
+//! line breaks between tokens become spaces, because a value must fit on one line of a log.
 
 use std::fmt;
 
@@ -10,23 +10,22 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-/// Exact JSON text, known to be valid and to have no line break.
+/// Exact JSON text: valid, without line breaks.
 #[derive(Clone, Serialize)]
 #[serde(transparent)]
 pub struct Json(Box<RawValue>);
 
 impl Json {
-    /// Returns `text` as JSON, or the parser's complaint.
+    /// Parses `text`.
     pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
         RawValue::from_string(text.into()).map(Self::from)
     }
 
-    /// Returns the value as compact JSON.
+    /// Returns `value` as compact JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Self::from)
     }
 
-    /// Returns the empty object.
     pub fn object() -> Self {
         Self(RawValue::from_string("{}".to_owned()).unwrap_or_default())
     }
@@ -35,7 +34,7 @@ impl Json {
         self.0.get()
     }
 
-    /// Returns the text read as `T`.
+    /// Deserializes the text as `T`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.as_str())
     }
@@ -49,7 +48,7 @@ impl Default for Json {
 
 impl From<Box<RawValue>> for Json {
     fn from(raw: Box<RawValue>) -> Self {
-        // In valid JSON a raw line break can only stand between tokens: in strings it is escaped.
+        // In valid JSON a raw line break can only be between tokens: in strings it is escaped.
         if !raw.get().contains(['\n', '\r']) {
             return Self(raw);
         }

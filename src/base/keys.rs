@@ -1,8 +1,9 @@
-//! What a person does at a terminal, as plain data: keys with modifiers, pasted text, the mouse, focus and size; and
-//! how keys are written in settings and on the screen (`ctrl-x`, `alt-enter`, `f5`, `g g`).
+//! Terminal input as plain data: keys with modifiers, pasted text, the mouse, focus and size; and the notation of
+//! keys in settings and on the screen (`ctrl-x`, `alt-enter`, `f5`, `g g`).
 //!
 //! Invariants: a [`Key`] is canonical, so that equal keys compare equal whatever the terminal sent (a letter carries
-//! its shift in its case); what [`Chord`] and [`Key`] print, they also read. Knows no terminal and no binding.
+//! its shift in its case); [`Chord`] and [`Key`] parse everything they print. This module knows no terminal and no
+//! bindings.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -10,29 +11,30 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Something a person did, or that happened to the window.
+/// One input event of the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     Key(Key),
-    /// Text that arrived as a whole, with line breaks as `\n`. It is foreign text: it may hold any character.
+    /// Text that arrived as a whole, with line breaks as `
+    /// `. Untrusted: it may contain any character.
     Paste(String),
     Mouse(Mouse),
     /// The terminal window gained (`true`) or lost the focus.
     Focus(bool),
     /// The new size in columns and rows.
     Resize(u16, u16),
-    /// The terminal is gone; nothing follows.
+    /// The terminal is gone; no more input follows.
     Closed,
 }
 
-/// One press of a key.
+/// One key press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     code: KeyCode,
     mods: Modifiers,
 }
 
-/// Which key, without what was held with it.
+/// A key without its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KeyCode {
     Char(char),
@@ -54,7 +56,7 @@ pub enum KeyCode {
     F(u8),
 }
 
-/// What was held while a key was pressed.
+/// The modifiers held during a key press.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Modifiers(u8);
 
@@ -82,14 +84,14 @@ impl Modifiers {
         self.0 == 0
     }
 
-    /// Returns the modifiers that a terminal reports as `1 + bits`; locks and unknown bits are dropped.
+    /// Returns the modifiers that a terminal reports as `1 + bits`. Drops locks and unknown bits.
     pub const fn from_report(parameter: u16) -> Self {
         let [_, bits] = parameter.saturating_sub(1).to_be_bytes();
         Self(bits & Self::ALL.0)
     }
 }
 
-/// What the pointer did, and where, counted from the upper left cell.
+/// A mouse event and its cell, counted from the upper left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mouse {
     pub kind: MouseKind,
@@ -118,7 +120,7 @@ pub enum MouseButton {
 }
 
 impl Key {
-    /// Returns the key in its canonical form: shift with a letter becomes the capital letter.
+    /// Returns the key in canonical form: shift with a letter becomes the capital letter.
     pub fn new(code: KeyCode, mods: Modifiers) -> Self {
         let KeyCode::Char(char) = code else { return Self { code, mods } };
         if !mods.contains(Modifiers::SHIFT) || !char.is_alphabetic() {
@@ -127,7 +129,7 @@ impl Key {
         let mut upper = char.to_uppercase();
         match (upper.next(), upper.next()) {
             (Some(upper), None) => Self { code: KeyCode::Char(upper), mods: mods.without(Modifiers::SHIFT) },
-            // A letter such as ß has no capital of one character: the shift has to stay beside it.
+            // A letter such as ß has no capital of one character: it keeps the shift.
             _ => Self { code, mods },
         }
     }
@@ -156,12 +158,12 @@ impl Key {
         self.mods
     }
 
-    /// Returns the same key with more held.
-    pub fn holding(self, mods: Modifiers) -> Self {
+    /// Returns the same key with additional modifiers.
+    pub fn with_mods(self, mods: Modifiers) -> Self {
         Self::new(self.code, self.mods.with(mods))
     }
 
-    /// Returns the character that this key types, if it types one.
+    /// Returns the character that this key types, or `None` if it types none.
     pub fn typed(self) -> Option<char> {
         match self.code {
             KeyCode::Char(char) if self.mods.without(Modifiers::SHIFT).is_empty() => Some(char),
@@ -175,7 +177,7 @@ impl Key {
 pub struct Chord(Vec<Key>);
 
 impl Chord {
-    /// Returns the keys as a chord; none if there are none.
+    /// Returns `None` if there are no keys.
     pub fn new(keys: Vec<Key>) -> Option<Self> {
         (!keys.is_empty()).then_some(Self(keys))
     }
@@ -185,7 +187,7 @@ impl Chord {
     }
 }
 
-/// Chords are found by their keys, in the same order.
+/// Lookup of chords by their keys. `Hash` and `Ord` agree with those of the slice.
 impl Borrow<[Key]> for Chord {
     fn borrow(&self) -> &[Key] {
         &self.0
@@ -198,24 +200,23 @@ impl From<Key> for Chord {
     }
 }
 
-/// Why a word is not a key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
-    #[error("there is no key here: write one such as `x`, `ctrl-x`, `alt-enter`, `f5` or two such as `g g`")]
+    #[error("no key given: write one, such as `x`, `ctrl-x`, `alt-enter` or `f5`, or two, such as `g g`")]
     Empty,
     #[error(
         "`{word}` is not a key: write one character, or one of enter, esc, tab, space, backspace, delete, insert, home, \
          end, pageup, pagedown, up, down, left, right, f1 to f{MAX_FUNCTION_KEY}, after any of ctrl-, alt-, shift-, super-"
     )]
     Unknown { word: String },
-    #[error("`{word}` holds {modifier} twice: write it once")]
+    #[error("`{word}` has {modifier} twice: write it once")]
     Twice { word: String, modifier: &'static str },
 }
 
 /// The highest function key that terminals can report.
 pub const MAX_FUNCTION_KEY: u8 = 35;
 
-/// The names of keys without a character of their own. The first name of a key is the one that is printed.
+/// The names of keys without a character. The first name of a key is printed.
 const NAMES: &[(&str, KeyCode)] = &[
     ("enter", KeyCode::Enter),
     ("return", KeyCode::Enter),
@@ -240,7 +241,7 @@ const NAMES: &[(&str, KeyCode)] = &[
     ("right", KeyCode::Right),
 ];
 
-/// The names of modifiers, in the order in which they are printed. The first name of each is the one that is printed.
+/// The names of modifiers, in the order in which they are printed. The first name of each is printed.
 const MODIFIERS: &[(&str, Modifiers)] = &[
     ("ctrl", Modifiers::CTRL),
     ("control", Modifiers::CTRL),
@@ -258,7 +259,7 @@ impl FromStr for Key {
     fn from_str(word: &str) -> Result<Self, KeyError> {
         let mut rest = word.trim();
         let mut mods = Modifiers::NONE;
-        while let Some((name, modifier, after)) = held(rest) {
+        while let Some((name, modifier, after)) = split_modifier(rest) {
             if mods.contains(modifier) {
                 return Err(KeyError::Twice { word: word.to_owned(), modifier: name });
             }
@@ -272,8 +273,8 @@ impl FromStr for Key {
     }
 }
 
-/// Splits a modifier off the front of `word`, if one stands there and a key follows.
-fn held(word: &str) -> Option<(&'static str, Modifiers, &str)> {
+/// Splits a modifier off the front of `word`, if there is one and a key follows.
+fn split_modifier(word: &str) -> Option<(&'static str, Modifiers, &str)> {
     MODIFIERS.iter().find_map(|&(name, modifier)| {
         let head = word.get(..name.len())?;
         let rest = word[name.len()..].strip_prefix(['-', '+'])?;
@@ -306,10 +307,10 @@ impl FromStr for Chord {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut said = Modifiers::NONE;
+        let mut printed = Modifiers::NONE;
         for &(name, modifier) in MODIFIERS {
-            if self.mods.contains(modifier) && !said.contains(modifier) {
-                said = said.with(modifier);
+            if self.mods.contains(modifier) && !printed.contains(modifier) {
+                printed = printed.with(modifier);
                 write!(f, "{name}-")?;
             }
         }
@@ -318,7 +319,7 @@ impl fmt::Display for Key {
             None => match self.code {
                 KeyCode::Char(char) => write!(f, "{char}"),
                 KeyCode::F(number) => write!(f, "f{number}"),
-                // Every other key has a name; a test walks through them all.
+                // Every other key has a name; a test checks them all.
                 _ => write!(f, "{:?}", self.code),
             },
         }

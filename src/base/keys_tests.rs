@@ -11,16 +11,16 @@ fn keys_are_read_as_people_write_them() {
     assert_eq!(key("x"), Key::char('x'));
     assert_eq!(key("ctrl-x"), Key::ctrl('x'));
     assert_eq!(key("Ctrl+X"), Key::ctrl('X'));
-    assert_eq!(key("alt-enter"), Key::plain(KeyCode::Enter).holding(Modifiers::ALT));
+    assert_eq!(key("alt-enter"), Key::plain(KeyCode::Enter).with_mods(Modifiers::ALT));
     assert_eq!(key("Return"), Key::plain(KeyCode::Enter));
     assert_eq!(key("f12"), Key::plain(KeyCode::F(12)));
     assert_eq!(key("space"), Key::char(' '));
-    assert_eq!(key("shift-tab"), Key::plain(KeyCode::Tab).holding(Modifiers::SHIFT));
+    assert_eq!(key("shift-tab"), Key::plain(KeyCode::Tab).with_mods(Modifiers::SHIFT));
     assert_eq!(key("漢"), Key::char('漢'));
 }
 
 #[test]
-fn the_signs_between_keys_are_keys_too() {
+fn separators_are_keys_too() {
     assert_eq!(key("-"), Key::char('-'));
     assert_eq!(key("+"), Key::char('+'));
     assert_eq!(key("ctrl--"), Key::ctrl('-'));
@@ -33,13 +33,13 @@ fn a_letter_carries_its_shift_in_its_case() {
     assert_eq!(key("shift-g"), key("G"));
     assert_eq!(key("ctrl-shift-g"), key("ctrl-G"));
     assert_ne!(key("ctrl-g"), key("ctrl-G"));
-    assert_eq!(Key::char('g').holding(Modifiers::SHIFT).mods(), Modifiers::NONE);
+    assert_eq!(Key::char('g').with_mods(Modifiers::SHIFT).mods(), Modifiers::NONE);
     assert_eq!(key("shift-ß").to_string(), "shift-ß", "no capital of one character");
     assert_eq!(key("shift-space").to_string(), "shift-space");
 }
 
 #[test]
-fn what_is_not_a_key_is_said_with_what_would_be_one() {
+fn an_unknown_key_is_reported_with_the_valid_ones() {
     for word in ["", "   ", "ctrl-foo", "f0", "f36", "f01", "f+1", "ab", "hyper-x", "\u{1b}"] {
         assert!(word.parse::<Key>().is_err(), "{word:?}");
     }
@@ -47,7 +47,7 @@ fn what_is_not_a_key_is_said_with_what_would_be_one() {
     assert!(error.starts_with("`ctrl-foo` is not a key"), "{error}");
     assert!(error.contains("pagedown"), "{error}");
     let twice = "ctrl-control-x".parse::<Key>().unwrap_err();
-    assert_eq!(twice.to_string(), "`ctrl-control-x` holds control twice: write it once");
+    assert_eq!(twice.to_string(), "`ctrl-control-x` has control twice: write it once");
 }
 
 #[test]

@@ -1,32 +1,32 @@
-//! The values of credentials that this process knows, and what takes them out of texts.
+//! The credentials that this process knows, and their masking in texts.
 //!
-//! A key is masked by its value and not by the name it goes by: the same key may be in another variable, in a file or in
-//! the output of a command. The list is one per process, because whatever learns a key (settings, the environment) and
-//! whatever must not repeat it (tools, logs, exports, the environment of children) know nothing of each other. Values
-//! are only ever added.
+//! A key is masked by its value and not by its name: the same key may be in another variable, in a file or in the
+//! output of a command. There is one list per process, because the code that reads keys (settings, the environment)
+//! and the code that must not repeat them (tools, logs, exports, the environment of children) do not know each other.
+//! Values are only ever added.
 
 use std::borrow::Cow;
 use std::sync::{PoisonError, RwLock};
 
 use memchr::memmem;
 
-/// What stands for a masked value.
+/// The replacement for a masked value.
 pub const MASK: &str = "****";
-/// Shorter values are everyday words: masking them would garble texts and protect nothing.
+/// Shorter values are ordinary words: masking them would garble texts and protect nothing.
 const SHORTEST: usize = 8;
-/// From this length on a value is taken for a credential whatever it is made of.
+/// A value of at least this length counts as a credential, whatever its characters.
 const CERTAINLY_LONG: usize = 20;
 
 static KNOWN: RwLock<KnownSecrets> = RwLock::new(KnownSecrets { values: Vec::new() });
 
-/// A list of values to be masked, longest first: one within another must not leave the rest of it standing.
+/// The values to mask, longest first: masking a value that is part of another would leave the rest of it visible.
 #[derive(Clone, Default)]
 pub struct KnownSecrets {
     values: Vec<String>,
 }
 
 impl KnownSecrets {
-    /// Adds the values that can be told from everyday text. Of one with several lines, its lines.
+    /// Adds the values that are distinct from ordinary text. A value of several lines is added line by line.
     pub fn add(&mut self, values: impl IntoIterator<Item = String>) {
         for value in values {
             let lines = value.lines().map(str::trim).filter(|line| is_distinct(line));
@@ -36,7 +36,7 @@ impl KnownSecrets {
         self.values.dedup();
     }
 
-    /// Tells whether `text` contains one of the values.
+    /// Returns true if `text` contains one of the values.
     pub fn is_in(&self, text: &str) -> bool {
         self.values.iter().any(|value| text.contains(value.as_str()))
     }
@@ -65,7 +65,6 @@ impl KnownSecrets {
         changed
     }
 
-    /// Returns the length of the longest value.
     pub fn longest(&self) -> usize {
         self.values.first().map_or(0, String::len)
     }
@@ -75,7 +74,7 @@ impl KnownSecrets {
     }
 }
 
-/// Tells whether a value can be masked wherever it stands: it is no path, no number, no date, and no plain word.
+/// Returns true if a value can be masked everywhere: it is no path, number, date or plain word.
 fn is_distinct(value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
@@ -91,12 +90,12 @@ pub fn remember(values: impl IntoIterator<Item = String>) {
     KNOWN.write().unwrap_or_else(PoisonError::into_inner).add(values);
 }
 
-/// Returns the list of this process as it is now.
+/// Returns a copy of the list of this process.
 pub fn known() -> KnownSecrets {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Tells whether `text` contains a value that this process knows.
+/// Returns true if `text` contains a value that this process knows.
 pub fn is_in(text: &str) -> bool {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).is_in(text)
 }

@@ -7,7 +7,7 @@ fn known(values: &[&str]) -> KnownSecrets {
 }
 
 #[test]
-fn a_value_is_masked_wherever_it_stands() {
+fn a_value_is_masked_everywhere() {
     let known = known(&["sk-ant-0123456789", "sk-ant-0123456789-longer"]);
     assert_eq!(known.mask("X=sk-ant-0123456789 \"sk-ant-0123456789-longer\""), "X=**** \"****\"");
     assert!(known.is_in("https://h/?k=sk-ant-0123456789"));
@@ -15,14 +15,14 @@ fn a_value_is_masked_wherever_it_stands() {
 }
 
 #[test]
-fn everyday_values_are_not_masked() {
+fn ordinary_values_are_not_masked() {
     let known =
         known(&["basic", "true", "/home/ann/.keys1", "32000", "2024-01-01", "https://h/1", "development", "a1"]);
     assert!(known.is_empty(), "{:?}", known.values);
 }
 
 #[test]
-fn of_a_block_of_lines_each_long_one_is_masked() {
+fn each_long_line_of_a_block_is_masked() {
     let known = known(&[
         "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASC1234567890abcdef\n-----END PRIVATE KEY-----",
     ]);

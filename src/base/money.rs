@@ -1,4 +1,4 @@
-//! Money in whole micro-dollars. Sums of thousands of small costs must come out the same in any order.
+//! Money in whole micro-dollars: sums of thousands of small costs are the same in any order.
 
 use std::fmt;
 use std::iter::Sum;
@@ -14,7 +14,7 @@ pub struct MicroUsd(pub u64);
 impl MicroUsd {
     pub const ZERO: Self = Self(0);
 
-    /// Returns the amount nearest to `dollars`, or nothing if it is negative, not a number, or absurdly large.
+    /// Returns the amount nearest to `dollars`, or `None` if it is negative, not a number, or absurdly large.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
     pub fn from_dollars(dollars: f64) -> Option<Self> {
         let micros = (dollars * 1e6).round();
@@ -50,7 +50,7 @@ impl Sum for MicroUsd {
 }
 
 impl fmt::Display for MicroUsd {
-    /// Cents from one dollar up; below that, as many digits as it takes to see that something was spent.
+    /// Shows cents from one dollar up; below that, enough digits to show that something was spent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dollars = self.0 as f64 / 1e6;
         let text = match self.0 {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn what_was_spent_is_seen() {
+fn small_amounts_are_visible() {
     let shown = |micros| MicroUsd(micros).to_string();
     assert_eq!(shown(0), "$0.00");
     assert_eq!(shown(1), "$0.000001");
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn something_spent_is_never_shown_as_nothing(micros in 1..2_000_000_u64) {
+    fn a_nonzero_amount_is_never_shown_as_zero(micros in 1..2_000_000_u64) {
         prop_assert!(MicroUsd(micros).to_string().contains(|c: char| ('1'..='9').contains(&c)));
     }
 }

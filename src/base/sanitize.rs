@@ -1,17 +1,17 @@
-//! Foreign text made safe for a terminal: no escape sequence, no control, no invisible or direction-changing
-//! character survives. What was removed is not guessed at; what remains is what a person could have typed.
+//! Makes untrusted text safe for a terminal: no escape sequence, control, invisible or direction-changing character
+//! survives.
 //!
-//! Logs and conversations keep the original bytes. Only what is shown passes through here.
+//! Logs and conversations store the original bytes. Only text that is displayed passes through here.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Returns `text` without anything a terminal would obey. Line breaks and tabs stay.
+/// Returns `text` without anything a terminal would interpret. Line breaks and tabs stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
     clean(text, |c| c == '\n' || c == '\t')
 }
 
-/// Returns `text` as one line: as [`lines`], with every line break and tab turned into a space.
+/// Returns `text` as one line: like [`lines`], with line breaks and tabs as spaces.
 pub fn line(text: &str) -> Cow<'_, str> {
     match clean(text, |c| c == '\n' || c == '\t') {
         Cow::Borrowed(clean) if !clean.contains(['\n', '\t']) => Cow::Borrowed(clean),
@@ -19,14 +19,13 @@ pub fn line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a text of JSON in which nothing is left that a terminal would obey: what could is written as JSON escapes it, and
-/// whoever reads the JSON gets the same values.
+/// Returns JSON text with every character that a terminal would interpret as a JSON escape. The values stay the same.
 pub fn json(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(is_unsafe) else { return Cow::Borrowed(text) };
     let mut out = String::with_capacity(text.len() + 16);
     out.push_str(&text[..first]);
     for c in text[first..].chars() {
-        // Between values there may be line breaks; within strings there are none.
+        // There may be line breaks between values, but not within strings.
         if c == '\n' || !is_unsafe(c) {
             out.push(c);
         } else {
@@ -60,7 +59,7 @@ fn clean(text: &str, allowed: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Tells whether a character can steer a terminal, hide, or turn the direction of what follows.
+/// Returns true if a character can control a terminal, is invisible, or changes the direction of text.
 fn is_unsafe(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
@@ -92,7 +91,7 @@ fn skip_escape(rest: &mut std::str::Chars<'_>) {
     }
 }
 
-/// Skips to the final byte of a control sequence. An unterminated one ends where something impossible follows.
+/// Skips to the final byte of a control sequence. An unterminated sequence ends at the first invalid byte.
 fn skip_csi(rest: &mut std::str::Chars<'_>) {
     while let Some(c @ ' '..='~') = rest.clone().next() {
         rest.next();
@@ -102,8 +101,8 @@ fn skip_csi(rest: &mut std::str::Chars<'_>) {
     }
 }
 
-/// How far an unterminated control string may swallow text. Real ones are short; a forged opening must not hide
-/// the rest of an output.
+/// The longest control string that is skipped. Real ones are short; a forged opening must not hide the rest of an
+/// output.
 const STRING_LIMIT: usize = 4096;
 
 fn skip_string(rest: &mut std::str::Chars<'_>) {

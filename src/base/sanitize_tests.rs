@@ -23,7 +23,7 @@ fn an_unterminated_string_does_not_swallow_the_output() {
 }
 
 #[test]
-fn invisible_and_turning_characters_go() {
+fn invisible_and_direction_changing_characters_are_removed() {
     assert_eq!(lines("ab\u{202e}cd\u{200b}e\u{feff}f\u{e0041}g"), "abcdefg");
 }
 
@@ -34,14 +34,14 @@ fn a_lone_carriage_return_cannot_overwrite() {
 }
 
 #[test]
-fn json_says_the_same_in_letters_that_steer_nothing() {
+fn json_keeps_its_values_in_harmless_characters() {
     assert!(matches!(json(r#"{"a":"é漢🙂"}"#), Cow::Borrowed(_)));
     assert_eq!(json("\"a\u{9b}31m\u{202e}\u{e0041}\u{7f}\""), r#""a\u009b31m\u202e\udb40\udc41\u007f""#);
 }
 
 proptest! {
     #[test]
-    fn json_keeps_its_value_and_steers_nothing(text in any::<String>(), more in "[\\x00-\\x7f\u{80}-\u{9f}\u{202e}\u{e0041}a-z\"\\\\]{0,40}") {
+    fn any_json_keeps_its_value_and_controls_no_terminal(text in any::<String>(), more in "[\\x00-\\x7f\u{80}-\u{9f}\u{202e}\u{e0041}a-z\"\\\\]{0,40}") {
         let value = serde_json::json!({ text.clone(): more, "b": [text] });
         let written = value.to_string();
         let shown = json(&written);
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_a_terminal_obeys_survives(text in "[\\x00-\\x7f\u{80}-\u{9f}\u{202e}a-z\\[\\]\\\\;m]{0,80}") {
+    fn no_control_character_survives(text in "[\\x00-\\x7f\u{80}-\u{9f}\u{202e}a-z\\[\\]\\\\;m]{0,80}") {
         let shown = lines(&text);
         prop_assert!(shown.chars().all(|c| c == '\n' || c == '\t' || !is_unsafe(c)));
         let again = lines(&shown).into_owned();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A secret text. `Debug` and `Display` show a mask; the value leaves only through [`Secret::expose`].
+/// A secret text. `Debug` and `Display` show a mask; only [`Secret::expose`] returns the value.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -23,7 +23,7 @@ impl Secret {
         self.0.trim().is_empty()
     }
 
-    /// Returns what may be shown: the last four characters of a long secret, nothing of a short one.
+    /// Returns the mask: the last four characters of a long secret, nothing of a short one.
     pub fn masked(&self) -> String {
         let count = self.0.chars().count();
         if count < 16 {

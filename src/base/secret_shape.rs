@@ -1,10 +1,10 @@
-//! What credentials look like, where neither their name nor their value is known.
+//! Recognises credentials by their form, where neither their name nor their value is known.
 //!
-//! One set of rules for masking what is shown and for what the environment of agents' processes may hold. The rules are
-//! about forms that are credentials nearly always; an ordinary path, address or word has none of them.
+//! Used for masking displayed text and for filtering the environment of agents' processes. The rules match forms that
+//! are nearly always credentials; ordinary paths, addresses and words do not match.
 
-/// Beginnings by which well-known credentials can be told, wherever they stand.
-const TELLTALES: [&str; 17] = [
+/// The prefixes of well-known credentials.
+const TOKEN_PREFIXES: [&str; 17] = [
     "sk-",
     "sk_live_",
     "rk_live_",
@@ -23,9 +23,9 @@ const TELLTALES: [&str; 17] = [
     "pypi-",
     "eyJhbGci",
 ];
-/// The shortest word that one of these begins.
-const SHORTEST_TELLTALE: usize = 16;
-/// A user name in an address that is this long is a token.
+/// The shortest word that counts as one of them.
+const SHORTEST_TOKEN: usize = 16;
+/// A user name of this length in an address is a token.
 const LONG_USER: usize = 20;
 /// Hosts and paths of addresses that are credentials by themselves.
 const WEBHOOKS: [&str; 7] = [
@@ -37,7 +37,7 @@ const WEBHOOKS: [&str; 7] = [
     "chat.googleapis.com/v1/spaces/",
     "api.telegram.org/bot",
 ];
-/// Names of fields in connection strings and of parameters in addresses whose values are credentials.
+/// Names of fields in connection strings, and of parameters in addresses, whose values are credentials.
 const FIELDS: [&str; 17] = [
     "password",
     "passwd",
@@ -57,16 +57,16 @@ const FIELDS: [&str; 17] = [
     "sig",
     "signature",
 ];
-/// Words before a credential in the value of a header.
+/// The schemes before a credential in the value of a header.
 const SCHEMES: [&str; 3] = ["bearer ", "basic ", "token "];
 
-/// Tells whether a word is a credential by its beginning.
-pub fn is_telltale(word: &str) -> bool {
-    word.len() >= SHORTEST_TELLTALE && TELLTALES.iter().any(|start| word.starts_with(start))
+/// Returns true if a word starts like a well-known credential.
+pub fn has_token_prefix(word: &str) -> bool {
+    word.len() >= SHORTEST_TOKEN && TOKEN_PREFIXES.iter().any(|start| word.starts_with(start))
 }
 
-/// Tells whether a value holds a credential: an address with a password or a token, a webhook, a connection string, a private
-/// key, an authorization header, or a well-known kind of token.
+/// Returns true if a value contains a credential: an address with a password or a token, a webhook, a connection
+/// string, a private key, an authorization header, or a well-known kind of token.
 pub fn holds_credential(value: &str) -> bool {
     value.contains("PRIVATE KEY-----")
         || WEBHOOKS.iter().any(|webhook| value.contains(webhook))
@@ -74,18 +74,18 @@ pub fn holds_credential(value: &str) -> bool {
         || is_database_login(value)
         || has_secret_field(value)
         || is_authorization(value)
-        || value.split(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))).any(is_telltale)
+        || value.split(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))).any(has_token_prefix)
 }
 
-/// Tells whether a value is a login before a host, without a scheme: `user:password@host`. Only a variable that names a
-/// proxy is meant so.
+/// Returns true if a value is a login before a host, without a scheme: `user:password@host`. Only valid for variables
+/// that name a proxy.
 pub fn is_bare_login(value: &str) -> bool {
     let authority = value.split(['/', '?', '#']).next().unwrap_or_default();
     let login = authority.rsplit_once('@').map(|(login, _)| login);
     login.and_then(|login| login.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
 }
 
-/// Tells whether the part of an address after its scheme begins with a password or a token.
+/// Returns true if the part of an address after its scheme starts with a password or a token.
 fn has_login(rest: &str) -> bool {
     let authority = rest.split(|c: char| c.is_whitespace() || "/?#".contains(c)).next().unwrap_or_default();
     let Some((login, _)) = authority.rsplit_once('@') else { return false };
@@ -95,7 +95,7 @@ fn has_login(rest: &str) -> bool {
     }
 }
 
-/// Tells whether a value is `user:password@tcp(host)/name`, as drivers of databases take it.
+/// Returns true if a value is `user:password@tcp(host)/name`, the form that database drivers take.
 fn is_database_login(value: &str) -> bool {
     ["@tcp(", "@unix(", "@tcp6("].iter().any(|host| {
         let login = value.split_once(host).map(|(login, _)| login);
@@ -103,7 +103,7 @@ fn is_database_login(value: &str) -> bool {
     })
 }
 
-/// Tells whether a value has `password=x` or the like among its fields or parameters. A value of one word is none.
+/// Returns true if a value has `password=x` or similar among its fields or parameters. A single word never counts.
 fn has_secret_field(value: &str) -> bool {
     let fields = value.split(|c: char| c.is_whitespace() || ";?&#,".contains(c));
     let secret = |field: &str| {
@@ -113,11 +113,11 @@ fn has_secret_field(value: &str) -> bool {
         let refers = value.starts_with('$') || value.starts_with('/') || value.starts_with('%');
         FIELDS.contains(&name.as_str()) && value.len() >= 4 && !refers
     };
-    // Options such as `-Dtoken=x` have another name than the list's; `FOO="password=x"` alone is meant.
+    // Options such as `-Dtoken=x` have other names than the list; only `FOO="password=x"` is meant.
     fields.clone().count() > 1 && fields.into_iter().any(secret)
 }
 
-/// Tells whether a value is `Bearer x`, with or without the name of the header.
+/// Returns true if a value is `Bearer x`, with or without the name of the header.
 fn is_authorization(value: &str) -> bool {
     let lower = value.trim().to_ascii_lowercase();
     let lower = lower.strip_prefix("authorization:").map_or(lower.as_str(), str::trim_start);

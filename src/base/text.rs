@@ -1,4 +1,4 @@
-//! Text cut to a number of bytes, honestly: a cut is on a character and says what was left out.
+//! Cuts text to a number of bytes or characters, always between two characters, and formats sizes and counts.
 
 /// Returns the longest prefix of `text` that has at most `bytes` bytes and ends between two characters.
 pub fn prefix(text: &str, bytes: usize) -> &str {
@@ -10,7 +10,7 @@ pub fn suffix(text: &str, bytes: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..]
 }
 
-/// Returns the first line of `text`, cut to `chars` characters with an ellipsis where something is missing.
+/// Returns the first line of `text`, cut to `chars` characters, with an ellipsis if anything is missing.
 pub fn headline(text: &str, chars: usize) -> String {
     let text = text.trim();
     let line = text.lines().next().unwrap_or_default();
@@ -23,7 +23,7 @@ pub fn headline(text: &str, chars: usize) -> String {
     cut
 }
 
-/// Returns `bytes` as a person says it: `312 B`, `4.0 KB`, `1.6 MB`.
+/// Formats a size: `312 B`, `4.0 KB`, `1.6 MB`.
 pub fn size(bytes: u64) -> String {
     let value = bytes as f64;
     match bytes {
@@ -34,7 +34,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Returns `1 line`, `2 lines`: a count with its word, so that no sentence reads "1 events".
+/// Formats a count with its noun: `1 line`, `2 lines`.
 pub fn count(n: usize, one: &str, many: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
 }

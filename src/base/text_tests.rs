@@ -23,7 +23,7 @@ fn a_headline_shows_that_it_is_not_everything() {
 }
 
 #[test]
-fn sizes_are_said_as_people_say_them() {
+fn sizes_are_formatted_in_decimal_units() {
     assert_eq!(size(999), "999 B");
     assert_eq!(size(4_000), "4.0 KB");
     assert_eq!(size(1_600_000), "1.6 MB");

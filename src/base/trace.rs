@@ -1,13 +1,14 @@
-//! How inputs and effects of a machine appear in the log.
+//! Formats the inputs and effects of a state machine for the log.
 
 use std::fmt::{self, Debug, Display, Write as _};
 
-/// Shows the name of a value's variant. Its fields may hold what a user or a model wrote: that is in the session.
+/// Shows the name of a value's variant. Its fields may contain text of a user or a model, which belongs in the
+/// session.
 pub struct Variant<'a, T>(pub &'a T);
 
 impl<T: Debug> Display for Variant<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An error only says that the rest was left out.
+        // The error means only that the rest was left out.
         let _ = write!(Name(f), "{:?}", self.0);
         Ok(())
     }
@@ -28,7 +29,7 @@ impl<T: Debug> Display for Variants<'_, T> {
     }
 }
 
-/// Passes a name on, and refuses what follows it.
+/// Passes the name on and fails at the first character after it.
 struct Name<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
 impl fmt::Write for Name<'_, '_> {

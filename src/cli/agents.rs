@@ -1,4 +1,4 @@
-//! `mxd agents`: which profiles there are, and what is wrong with those that cannot be used.
+//! `mxd agents`: lists profiles and the problems of those that cannot be used.
 
 use serde::Serialize;
 
@@ -6,28 +6,28 @@ use crate::base::{Fault, MicroUsd, text};
 use crate::cli::config::settings;
 use crate::cli::console::{Console, Outcome};
 use crate::cli::exit;
-use crate::cli::place::{Here, home};
+use crate::cli::locate::{ProjectLocator, home};
 use crate::config::paths::{Home, RepoFiles};
-use crate::config::profile::{Named, Source};
-use crate::engine::profiles::{Entry, Folders, Profiles};
+use crate::config::profile::{NamedTool, Source};
+use crate::engine::profiles::{ProfileEntry, ProfileFolders, Profiles};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// One profile per line, as JSON.
+    /// Print one JSON profile per line.
     #[arg(long)]
     json: bool,
 }
 
-/// A profile as programs read it.
+/// A profile in the output of `--json`.
 #[derive(Serialize)]
 struct Row<'a> {
     name: &'a str,
-    /// The name that a task keeps it by.
+    /// The name that a task stores.
     full_name: String,
     source: Source,
     file: &'a str,
     usable: bool,
-    /// Whether a new task gets it where none is chosen.
+    /// True if new tasks use it by default.
     default: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
@@ -50,7 +50,7 @@ struct Row<'a> {
     warnings: Vec<String>,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let home = home()?;
     let merged = settings(console, here, &home)?;
     let profiles = Profiles::load(&folders(here, &home), &merged.settings.profile);
@@ -66,9 +66,8 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         }
     }
     if let Err(fault) = &default {
-        // Its own hint is this command.
-        let other =
-            "the setting `profile` names it; choose another with `mxd config set --global profile NAME`".to_owned();
+        // The fault's own hint is this command.
+        let other = "it is set as `profile`; choose another with `mxd config set --global profile NAME`".to_owned();
         console.fault(&Fault { hints: vec![other], ..fault.clone() });
     }
     if broken > 0 && !args.json {
@@ -78,16 +77,16 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     Ok(if broken > 0 || default.is_err() { exit::PROBLEMS } else { 0 })
 }
 
-/// Returns where profiles are looked for from here. Outside of a repository only the person's own count.
-fn folders(here: &Here, home: &Home) -> Folders {
+/// Returns the folders with profiles. Outside a repository, only the user's own.
+fn folders(here: &ProjectLocator, home: &Home) -> ProfileFolders {
     let project = here.repository().ok().map(|place| {
         let agents = RepoFiles::new(&place.top).agents();
         (place.top, agents)
     });
-    Folders { user: home.agents(), project }
+    ProfileFolders { user: home.agents(), project }
 }
 
-fn row(entry: &Entry, default: bool) -> Row<'_> {
+fn row(entry: &ProfileEntry, default: bool) -> Row<'_> {
     let profile = entry.read.as_ref().ok().map(|usable| &usable.profile);
     Row {
         name: &entry.name,
@@ -112,7 +111,7 @@ fn row(entry: &Entry, default: bool) -> Row<'_> {
     }
 }
 
-fn word(named: &Named) -> &str {
+fn word(named: &NamedTool) -> &str {
     &named.name
 }
 
@@ -133,7 +132,7 @@ fn show(console: &mut Console, row: &Row<'_>) -> Result<(), crate::cli::console:
     }
     facts.extend(row.max_turns.map(|turns| text::count(usize::try_from(turns).unwrap_or(usize::MAX), "turn", "turns")));
     facts.extend(row.review.map(|review| if review { "reviewed by you" } else { "not reviewed" }.to_owned()));
-    facts.extend(row.budget.map(|budget| format!("up to {budget}")));
+    facts.extend(row.budget.map(|budget| format!("budget {budget}")));
     if !facts.is_empty() {
         console.line(&format!("    {}", facts.join("; ")))?;
     }

@@ -1,19 +1,19 @@
-//! `mxd asks`: what waits for the person. Only reads, so it works while another process has the project.
+//! `mxd asks`: lists open questions. Read-only, so it works while another process has the project.
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::Here;
-use crate::cli::viewer::Viewer;
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_read_only::Viewer;
 use crate::model::Ask;
 use crate::model::ask::AskMode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// One question per line, as JSON.
+    /// Print one JSON question per line.
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let viewer = Viewer::open(console, here)?;
     let rows = viewer.list(console, async |handle| handle.asks().await)?;
     for row in &rows {
@@ -24,13 +24,13 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         }
     }
     if rows.is_empty() && !args.json {
-        console.line("nothing waits for you")?;
+        console.line("no open questions")?;
     }
     console.finish()?;
     Ok(0)
 }
 
-/// Shows a question and how to answer it.
+/// Prints a question and the command that answers it.
 pub fn show(console: &mut Console, title: &str, ask: &Ask) -> Result<(), Failure> {
     console.line(&format!("? {title}: {}", ask.question))?;
     for line in ask.detail.lines() {
@@ -42,23 +42,23 @@ pub fn show(console: &mut Console, title: &str, ask: &Ask) -> Result<(), Failure
     for line in terms(ask) {
         console.line(&format!("    {line}"))?;
     }
-    console.line(&format!("    {}", how(ask)))
+    console.line(&format!("    {}", answer_command(ask)))
 }
 
-/// Returns whether work waits for the answer, and what happens if there is none.
+/// Describes whether the task waits for the answer, and the default.
 fn terms(ask: &Ask) -> Vec<String> {
     let mode = match ask.mode {
         AskMode::Blocks => "The task waits for the answer.",
-        AskMode::Continues => "The task goes on meanwhile.",
+        AskMode::Continues => "The task continues meanwhile.",
     };
     let default = ask.default_text().map(|default| match ask.deadline {
-        Some(at) => format!("Default: {default} (taken at {} if nobody answers)", at.to_seconds_string()),
-        None => format!("Default: {default} (only if you choose it: there is no deadline)"),
+        Some(at) => format!("Default: {default} (used at {} if there is no answer)", at.to_seconds_string()),
+        None => format!("Default: {default} (no deadline: used only if you choose it)"),
     });
     std::iter::once(mode.to_owned()).chain(default).collect()
 }
 
 /// Returns the command that answers a question.
-pub fn how(ask: &Ask) -> String {
+pub fn answer_command(ask: &Ask) -> String {
     format!("mxd answer {} TEXT{}", ask.id.short(), if ask.choices.is_empty() { "" } else { "|N" })
 }

@@ -1,42 +1,41 @@
-//! `mxd check`: reads every file of a project and says what is wrong with it. A list of projects that cannot be read is a
-//! finding like others: what there is of each project is looked at all the same.
+//! `mxd check`: reads every data file of a project, reports damage, and repairs what is safe. If the registry cannot be
+//! read, that is a finding too, and the project folders are checked all the same.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use crate::base::{Clock, Fault, ProjectId, SystemClock, text};
+use crate::cli::agent_guard::Reach;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
-use crate::cli::inside::Reach;
-use crate::cli::place::{Here, home, registry, the_disk};
+use crate::cli::locate::{ProjectLocator, home, real_disk, registry};
 use crate::config::paths::{Home, ProjectFolder};
 use crate::config::{Layer, LayerFile, Severity as ConfigSeverity, holds_secret};
-use crate::engine::projects::{self, Lost};
+use crate::engine::projects::{self, LostProject};
 use crate::engine::settings_files;
 use crate::model::Project;
 use crate::store::StoreError;
-use crate::store::check::{Outcome as Mended, Places, Repair, Report, Severity, check};
+use crate::store::check::{CheckSeverity, Outcome as RepairOutcome, ProjectFiles, Repair, Report, check};
 use crate::store::lock::{EngineLock, LockError};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Mend what can be mended without loss.
+    /// Repair what can be repaired without loss.
     #[arg(long)]
     repair: bool,
-    /// Every registered project, not only this one.
+    /// Check every registered project.
     #[arg(long)]
     all: bool,
 }
 
 impl Args {
-    /// Returns what the command does to tasks and files.
     pub fn reach(&self) -> Reach {
         Reach::changes(self.repair)
     }
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let home = home()?;
     let mut problems = check_registry(console, here, &home, args.repair)?;
     let listed = registry(&home).list();
@@ -51,7 +50,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     };
     for folder in &folders {
         problems |= match check_project(console, folder, args.repair) {
-            // One project that cannot be checked says nothing about the others.
+            // Continue with the other projects.
             Err(Failure::Fault(fault)) if folders.len() > 1 => {
                 console.line(&format!("error: {}: not checked: {}", folder.name, fault.message))?;
                 true
@@ -63,34 +62,34 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     Ok(if problems { exit::PROBLEMS } else { 0 })
 }
 
-/// A project that is looked at.
-struct Checked {
+/// A project to check.
+struct ProjectToCheck {
     name: String,
-    /// Where its repository is, if that is known.
+    /// `None` if unknown.
     repository: Option<PathBuf>,
     folder: ProjectFolder,
 }
 
-/// Returns the project of this place, or every one.
+/// Returns the current project, or all of them if there is none or `all` is set.
 fn registered(
     console: &mut Console,
-    here: &Here,
+    here: &ProjectLocator,
     home: &Home,
     listed: Vec<Project>,
     all: bool,
-) -> Result<Vec<Checked>, Failure> {
+) -> Result<Vec<ProjectToCheck>, Failure> {
     let located = if all { None } else { here.peek(home)? };
     if let (None, false, false, Ok(place)) = (&located, all, listed.is_empty(), here.repository()) {
         console.line(&format!(
-            "note: {} is not registered yet (`mxd init` does that); these are the projects that are",
+            "note: {} is not registered yet (run `mxd init`); checking all registered projects",
             place.top.display()
         ))?;
     }
     let projects = located.map_or(listed, |located| vec![located.project]);
     if projects.is_empty() {
-        console.line("no repository is registered yet; there is nothing else to check")?;
+        console.line("no repository is registered yet; nothing else to check")?;
     }
-    let checked = |project: Project| Checked {
+    let checked = |project: Project| ProjectToCheck {
         folder: home.project(project.id),
         name: project.name,
         repository: Some(project.path),
@@ -98,14 +97,15 @@ fn registered(
     Ok(projects.into_iter().map(checked).collect())
 }
 
-/// Returns the projects that have a folder, where the registry cannot say which there are.
-fn unlisted(home: &Home) -> Result<Vec<Checked>, Failure> {
-    let checked = |(id, folder): (ProjectId, ProjectFolder)| Checked { name: id.to_string(), repository: None, folder };
+/// Returns the projects that have a data folder, for when the registry cannot be read.
+fn unlisted(home: &Home) -> Result<Vec<ProjectToCheck>, Failure> {
+    let checked =
+        |(id, folder): (ProjectId, ProjectFolder)| ProjectToCheck { name: id.to_string(), repository: None, folder };
     Ok(registry(home).folders()?.into_iter().map(checked).collect())
 }
 
-/// Checks whether the registry can be read and names every project that has data. Tells whether something is wrong with it.
-fn check_registry(console: &mut Console, here: &Here, home: &Home, repair: bool) -> Result<bool, Failure> {
+/// Checks that the registry can be read and lists every project that has data. Returns true if there are problems.
+fn check_registry(console: &mut Console, here: &ProjectLocator, home: &Home, repair: bool) -> Result<bool, Failure> {
     let path = home.projects();
     let damage = match registry(home).list() {
         Ok(_) => None,
@@ -118,16 +118,16 @@ fn check_registry(console: &mut Console, here: &Here, home: &Home, repair: bool)
         }
     };
     let place = here.folder().ok().and_then(|folder| here.place(&folder).ok());
-    let lost = projects::lost(home, place.as_ref())?;
-    let outcome = if repair { "mended" } else { "can be mended" };
+    let lost = projects::lost_projects(home, place.as_ref())?;
+    let outcome = if repair { "repaired" } else { "repairable" };
     if let Some(error) = &damage {
         console.line(&format!("error: {error} [{outcome}]"))?;
     }
-    for Lost { id, folder, entry, is_derived } in &lost {
+    for LostProject { id, folder, entry, is_derived } in &lost {
         let at = folder.root().display();
         let line = match entry {
             Some(project) => {
-                let derived = if *is_derived { ", the branch that is checked out now" } else { "" };
+                let derived = if *is_derived { ", the current branch" } else { "" };
                 format!(
                     "error: {}: project {id} is missing; its data is in {at}, its repository is {} (base branch \
                      {}{derived}) [{outcome}]",
@@ -137,8 +137,8 @@ fn check_registry(console: &mut Console, here: &Here, home: &Home, repair: bool)
                 )
             }
             None => format!(
-                "error: {}: project {id} is missing; its data is in {at}, and where its repository is cannot be found out: \
-                 repair it from inside that repository",
+                "error: {}: project {id} is missing; its data is in {at}, and its repository is unknown: \
+                 run the repair inside that repository",
                 path.display()
             ),
         };
@@ -147,17 +147,17 @@ fn check_registry(console: &mut Console, here: &Here, home: &Home, repair: bool)
     let is_wrong = damage.is_some() || !lost.is_empty();
     if repair && is_wrong {
         if let Some(copy) = projects::restore(home, &lost)? {
-            console.line(&format!("note: {}: what the list of projects was before it was rebuilt", copy.display()))?;
+            console.line(&format!("note: {}: backup of the project list before the repair", copy.display()))?;
         }
         return Ok(lost.iter().any(|lost| lost.entry.is_none()));
     }
     if is_wrong {
-        console.line("`mxd check --repair` mends what is marked")?;
+        console.line("`mxd check --repair` repairs what is marked")?;
     }
     Ok(is_wrong)
 }
 
-/// Checks the settings files. Tells whether something is wrong with them.
+/// Checks the settings files. Returns true if there are problems.
 fn check_settings(console: &mut Console, files: Vec<(Layer, PathBuf)>, repair: bool) -> Result<bool, Failure> {
     let mut wrong = false;
     for (layer, path) in files {
@@ -179,9 +179,9 @@ fn check_settings(console: &mut Console, files: Vec<(Layer, PathBuf)>, repair: b
         }
         let mode = fs::metadata(&path).map_err(StoreError::io("look at", &path))?.permissions().mode();
         if layer != Layer::Repo && mode & 0o077 != 0 && holds_secret(&String::from_utf8_lossy(&bytes)) {
-            let outcome = if repair { "mended" } else { "can be mended" };
+            let outcome = if repair { "repaired" } else { "repairable" };
             console.line(&format!(
-                "warning: {}: it holds a secret, and others on this machine may open it [{outcome}]",
+                "warning: {}: it holds a secret and is readable by other users [{outcome}]",
                 path.display()
             ))?;
             if repair {
@@ -194,25 +194,25 @@ fn check_settings(console: &mut Console, files: Vec<(Layer, PathBuf)>, repair: b
     Ok(wrong)
 }
 
-fn check_project(console: &mut Console, checked: &Checked, repair: bool) -> Result<bool, Failure> {
-    let Checked { name, repository, folder } = checked;
+fn check_project(console: &mut Console, checked: &ProjectToCheck, repair: bool) -> Result<bool, Failure> {
+    let ProjectToCheck { name, repository, folder } = checked;
     let now = SystemClock.now();
-    // Mending writes, and only one process may.
+    // A repair writes, and only one process may write.
     let _lock = if repair { Some(EngineLock::acquire(&folder.lock(), now)?) } else { None };
     let repair = if repair {
         Repair::Yes { now }
     } else if let Some(holder) = EngineLock::holder(&folder.lock())? {
         let busy = LockError::Held(holder);
-        console.line(&format!("note: {name}: {busy}; what it has not finished is no damage"))?;
+        console.line(&format!("note: {name}: {busy}; its unfinished writes are not damage"))?;
         Repair::Busy
     } else {
         Repair::No
     };
-    let places = Places { tree: folder.tree(), sessions: folder.sessions(), blobs: folder.blobs() };
-    let report = check(&the_disk(), &places, repair)?;
-    tell(console, &report)?;
+    let places = ProjectFiles { tree: folder.tree(), sessions: folder.sessions(), blobs: folder.blobs() };
+    let report = check(&real_disk(), &places, repair)?;
+    print_report(console, &report)?;
     if let Some(path) = repository.as_ref().filter(|path| !path.is_dir()) {
-        console.line(&format!("warning: {}: the repository's folder is gone", path.display()))?;
+        console.line(&format!("warning: {}: the repository folder does not exist", path.display()))?;
     }
     let summary = format!(
         "{name}: {}, {}, {}",
@@ -220,26 +220,26 @@ fn check_project(console: &mut Console, checked: &Checked, repair: bool) -> Resu
         text::count(report.events, "event", "events"),
         text::count(report.blobs, "blob", "blobs")
     );
-    let verdict = if report.has_problems() { "not in order" } else { "in order" };
+    let verdict = if report.has_problems() { "problems found" } else { "ok" };
     console.line(&format!("{summary}: {verdict}"))?;
-    let mendable = report.findings.iter().any(|finding| finding.outcome == Mended::Mendable);
-    if mendable {
-        console.line("`mxd check --repair` mends what is marked")?;
+    let is_repairable = report.findings.iter().any(|finding| finding.outcome == RepairOutcome::Repairable);
+    if is_repairable {
+        console.line("`mxd check --repair` repairs what is marked")?;
     }
     Ok(report.has_problems())
 }
 
-fn tell(console: &mut Console, report: &Report) -> Result<(), Failure> {
+fn print_report(console: &mut Console, report: &Report) -> Result<(), Failure> {
     for finding in &report.findings {
         let severity = match finding.severity {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
+            CheckSeverity::Note => "note",
+            CheckSeverity::Warning => "warning",
+            CheckSeverity::Error => "error",
         };
         let outcome = match finding.outcome {
-            Mended::Noted | Mended::Remains => "",
-            Mended::Mendable => " [can be mended]",
-            Mended::Mended => " [mended]",
+            RepairOutcome::Noted | RepairOutcome::Remains => "",
+            RepairOutcome::Repairable => " [repairable]",
+            RepairOutcome::Repaired => " [repaired]",
         };
         console.line(&format!("{severity}: {}: {}{outcome}", finding.path.display(), finding.sentence))?;
     }

@@ -1,16 +1,16 @@
-//! `mxd config`: reads settings with their origin, and changes one file at a time.
+//! `mxd config`: prints settings with their origin, and changes one file at a time.
 
 use std::path::PathBuf;
 
 use crate::base::Fault;
+use crate::cli::agent_guard::Reach;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::inside::Reach;
-use crate::cli::looks;
-use crate::cli::place::{Here, home};
+use crate::cli::locate::{ProjectLocator, home};
+use crate::cli::ui_checks;
 use crate::config::paths::Home;
 use crate::config::{
-    Edit, EditError, Environment, KeyPath, Layer, LayerFile, Merged, Server, ServerState, SettingRow, Severity, Shown,
-    merge, schema,
+    EditError, Environment, KeyPath, Layer, LayerFile, MaskedSetting, Merged, Server, ServerState, SettingRow,
+    SettingsEdit, Severity, merge, schema,
 };
 use crate::engine::settings_files::read;
 
@@ -22,52 +22,53 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Print the value in force.
+    /// Print the effective value.
     Get {
-        /// A key, for example model or mcpServers.files.command.
+        /// Key, such as model or mcpServers.files.command.
         key: String,
-        /// As JSON, with where it comes from.
+        /// Print the value and its origin as JSON.
         #[arg(long)]
         json: bool,
         #[command(flatten)]
-        layer: Which,
+        layer: LayerArgs,
     },
     /// Set a value.
     Set {
-        /// A key, for example model or authGroups.main.apiKey.
+        /// Key, such as model or authGroups.main.apiKey.
         key: String,
-        /// JSON, or a plain word where a text belongs.
+        /// A JSON value, or plain text.
         #[arg(allow_negative_numbers = true)]
         value: String,
         #[command(flatten)]
-        layer: Which,
+        layer: LayerArgs,
     },
-    /// Remove a value, so that the next layer's or the default is in force.
+    /// Remove a value; the next layer or default applies.
     Unset {
-        /// A key, for example model or mcpServers.files.
+        /// Key, such as model or mcpServers.files.
         key: String,
         #[command(flatten)]
-        layer: Which,
+        layer: LayerArgs,
     },
-    /// Print every value in force and where it comes from.
+    /// List effective values and their origins.
     List {
-        /// One value per line, as JSON.
+        /// Print one JSON value per line.
         #[arg(long)]
         json: bool,
         #[command(flatten)]
-        layer: Which,
+        layer: LayerArgs,
     },
-    /// Print a JSON Schema of the files, for editors: save it and name it as "$schema".
+    /// Print the JSON Schema of the settings files.
+    ///
+    /// For editors: save it and refer to it as "$schema".
     Schema,
-    /// Print where the files are.
+    /// Print the paths of the settings files.
     Path {
         #[command(flatten)]
-        layer: Which,
+        layer: LayerArgs,
     },
 }
 
 impl Args {
-    /// Returns what the command does to the settings.
     pub fn reach(&self) -> Reach {
         match self.action {
             Action::Get { .. } | Action::List { .. } | Action::Schema | Action::Path { .. } => Reach::Reads,
@@ -76,22 +77,22 @@ impl Args {
     }
 }
 
-/// Which file is meant.
+/// Selects one settings file.
 #[derive(clap::Args, Clone, Copy)]
 #[group(multiple = false)]
-struct Which {
-    /// Yours, for all projects.
+struct LayerArgs {
+    /// Your settings for all projects.
     #[arg(long)]
     global: bool,
-    /// The repository's, shared with everybody who has it.
+    /// The repository's settings, shared with its other users.
     #[arg(long)]
     repo: bool,
-    /// Yours, for this project.
+    /// Your settings for this project.
     #[arg(long)]
     local: bool,
 }
 
-impl Which {
+impl LayerArgs {
     fn layer(self) -> Option<Layer> {
         match self {
             Self { global: true, .. } => Some(Layer::Global),
@@ -102,23 +103,23 @@ impl Which {
     }
 }
 
-pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Outcome {
     let home = home()?;
     match args.action {
         Action::Schema => console.line(&format!("{:#}", schema()))?,
         Action::Get { key, json, layer } => {
-            let said = said(console, here, &home, layer.layer())?;
-            get(console, &said, &key, json)?;
+            let view = load_view(console, here, &home, layer.layer())?;
+            get(console, &view, &key, json)?;
         }
         Action::List { json, layer } => {
-            let said = match layer.layer() {
-                // Also where something is wrong: this is where people look then.
-                None => Said { merged: with_warnings(console, here, &home)?, only: None },
-                Some(_) => said(console, here, &home, layer.layer())?,
+            let view = match layer.layer() {
+                // Also with errors: users list the settings to find them.
+                None => SettingsView { merged: with_warnings(console, here, &home)?, only: None },
+                Some(_) => load_view(console, here, &home, layer.layer())?,
             };
-            warn_of_looks(console, &home, &said.merged);
-            list(console, &said, json)?;
-            if let Some(fault) = said.merged.fault().filter(|_| said.only.is_none()) {
+            warn_about_ui(console, &home, &view.merged);
+            list(console, &view, json)?;
+            if let Some(fault) = view.merged.fault().filter(|_| view.only.is_none()) {
                 console.finish()?;
                 return Err(fault.into());
             }
@@ -126,7 +127,7 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
         Action::Set { key, value, layer } => {
             change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.set(&key, &value))?;
             if key == "theme" || key == "keys" || key.starts_with("keys.") {
-                warn_of_looks(console, &home, &here.settings(&home)?);
+                warn_about_ui(console, &home, &here.settings(&home)?);
             }
         }
         Action::Unset { key, layer } => {
@@ -149,33 +150,38 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
     Ok(0)
 }
 
-/// What a question about settings is answered from.
-struct Said {
+/// The settings that `get` and `list` print.
+struct SettingsView {
     merged: Merged,
-    /// The one file that was asked about. Nothing: all of them together.
+    /// The selected file. `None` for the effective settings of all files.
     only: Option<(Layer, PathBuf)>,
 }
 
-impl Said {
-    fn counts(&self, shown: &Shown) -> bool {
+impl SettingsView {
+    fn includes(&self, shown: &MaskedSetting) -> bool {
         self.only.as_ref().is_none_or(|(layer, _)| shown.origin.layer() == Some(*layer))
     }
 }
 
-/// Returns what is in force or, of one layer, what its file says.
-fn said(console: &mut Console, here: &Here, home: &Home, layer: Option<Layer>) -> Result<Said, Failure> {
-    let Some(layer) = layer else { return Ok(Said { merged: settings(console, here, home)?, only: None }) };
+/// Loads the effective settings, or those of one layer's file.
+fn load_view(
+    console: &mut Console,
+    here: &ProjectLocator,
+    home: &Home,
+    layer: Option<Layer>,
+) -> Result<SettingsView, Failure> {
+    let Some(layer) = layer else { return Ok(SettingsView { merged: settings(console, here, home)?, only: None }) };
     let path = file_of(here, home, layer)?;
     let bytes = read(layer, &path)?.unwrap_or_default();
     let file = LayerFile::read(layer, &path, &bytes);
-    // What else is wrong is the business of whoever uses the settings: here they are only shown.
+    // Errors are only warnings here, because the settings are only printed.
     file.problems().iter().for_each(|problem| console.note(&format!("warning: {problem}")));
     let merged = merge(&Environment::default(), &[file])?;
-    Ok(Said { merged, only: Some((layer, path)) })
+    Ok(SettingsView { merged, only: Some((layer, path)) })
 }
 
-/// Returns the settings, and says what is wrong with the files they come from.
-pub(super) fn settings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
+/// Returns the effective settings and prints warnings. Fails if a file has errors.
+pub(super) fn settings(console: &mut Console, here: &ProjectLocator, home: &Home) -> Result<Merged, Failure> {
     let merged = with_warnings(console, here, home)?;
     match merged.fault() {
         Some(fault) => Err(fault.into()),
@@ -183,8 +189,8 @@ pub(super) fn settings(console: &mut Console, here: &Here, home: &Home) -> Resul
     }
 }
 
-/// As [`settings`]. Only warnings are said; what is an error is left to the caller.
-fn with_warnings(console: &mut Console, here: &Here, home: &Home) -> Result<Merged, Failure> {
+/// Like [`settings`], but leaves errors to the caller.
+fn with_warnings(console: &mut Console, here: &ProjectLocator, home: &Home) -> Result<Merged, Failure> {
     let merged = here.settings(home)?;
     for problem in merged.problems.iter().filter(|problem| problem.severity() == Severity::Warning) {
         console.note(&format!("warning: {problem}"));
@@ -192,41 +198,39 @@ fn with_warnings(console: &mut Console, here: &Here, home: &Home) -> Result<Merg
     Ok(merged)
 }
 
-/// Says what the screen would complain of.
-fn warn_of_looks(console: &mut Console, home: &Home, merged: &Merged) {
-    looks::problems(home, merged).iter().for_each(|problem| console.note(&format!("warning: {problem}")));
+/// Prints problems that only the UI can detect.
+fn warn_about_ui(console: &mut Console, home: &Home, merged: &Merged) {
+    ui_checks::problems(home, merged).iter().for_each(|problem| console.note(&format!("warning: {problem}")));
 }
 
-fn get(console: &mut Console, said: &Said, key: &str, json: bool) -> Result<(), Failure> {
+fn get(console: &mut Console, view: &SettingsView, key: &str, json: bool) -> Result<(), Failure> {
     let path: KeyPath =
         key.parse().map_err(|error: crate::config::key_path::InvalidPath| Fault::user(error.to_string()))?;
-    match (said.merged.get(&path).map_err(Fault::from)?.filter(|shown| said.counts(shown)), &said.only) {
+    match (view.merged.get(&path).map_err(Fault::from)?.filter(|shown| view.includes(shown)), &view.only) {
         (Some(shown), _) if json => console.json(&SettingRow::from(&shown)),
         (Some(shown), _) => console.line(&shown.plain()),
         (None, Some((layer, file))) => Err(Fault::user(format!("{path} is not set in {}", file.display()))
-            .hint(format!(
-                "set it with `mxd config set --{layer} {path} …`, or leave --{layer} out for what is in force"
-            ))
+            .hint(format!("set it with `mxd config set --{layer} {path} …`, or omit --{layer} for the effective value"))
             .into()),
-        (None, None) => Err(Fault::user(format!("{path} is not set, and has no default"))
+        (None, None) => Err(Fault::user(format!("{path} is not set and has no default"))
             .hint(format!("set it with `mxd config set {path} …`"))
             .into()),
     }
 }
 
-fn list(console: &mut Console, said: &Said, json: bool) -> Result<(), Failure> {
-    for shown in said.merged.list().into_iter().filter(|shown| said.counts(shown)) {
+fn list(console: &mut Console, view: &SettingsView, json: bool) -> Result<(), Failure> {
+    for shown in view.merged.list().into_iter().filter(|shown| view.includes(shown)) {
         if json {
             console.json(&SettingRow::from(&shown))?;
         } else {
             console.line(&shown.to_string())?;
         }
     }
-    if said.only.is_some() {
-        let waits = |server: &&Server| matches!(server.state, ServerState::NeedsApproval { .. });
-        for server in said.merged.servers.iter().filter(waits) {
+    if view.only.is_some() {
+        let needs_approval = |server: &&Server| matches!(server.state, ServerState::NeedsApproval { .. });
+        for server in view.merged.servers.iter().filter(needs_approval) {
             console.note(&format!(
-                "note: mcpServers.{} does nothing until you approve it ({})",
+                "note: mcpServers.{} is inactive until you approve it ({})",
                 server.name, server.origin
             ));
         }
@@ -234,22 +238,22 @@ fn list(console: &mut Console, said: &Said, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn file_of(here: &Here, home: &Home, layer: Layer) -> Result<PathBuf, Fault> {
+fn file_of(here: &ProjectLocator, home: &Home, layer: Layer) -> Result<PathBuf, Fault> {
     if let Some(path) = here.settings_files(home)?.path(layer) {
         return Ok(path);
     }
-    // Says what is missing: the repository, or its registration.
-    here.located(home)?;
+    // Fails with what is missing: the repository, or its registration.
+    here.locate(home)?;
     Err(Fault::internal("a registered project has no settings file"))
 }
 
-/// Changes the file of a layer, and says so.
+/// Edits the settings file of a layer.
 pub(super) fn change(
     console: &mut Console,
-    here: &Here,
+    here: &ProjectLocator,
     home: &Home,
     layer: Layer,
-    edit: impl FnOnce(&Edit<'_>) -> Result<String, EditError>,
+    edit: impl FnOnce(&SettingsEdit<'_>) -> Result<String, EditError>,
 ) -> Result<(), Failure> {
     let path = file_of(here, home, layer)?;
     here.settings_files(home)?.change(layer, edit)?;

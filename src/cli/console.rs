@@ -1,4 +1,4 @@
-//! The one place that talks to the terminal, in commands without a screen.
+//! Output of all commands without the UI. Masks known secrets and escapes control characters.
 
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write};
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::base::{Fault, known_secrets, sanitize};
 
-/// Why a command stopped.
+/// The reason why a command stopped.
 #[derive(Debug)]
 pub enum Failure {
-    /// Nobody listens any more: `mxd log … | head`.
+    /// The reader closed the pipe, as in `mxd log … | head`.
     Closed,
     Fault(Fault),
 }
@@ -20,10 +20,10 @@ impl<E: Into<Fault>> From<E> for Failure {
     }
 }
 
-/// What a command gives: an exit code, or a reason.
+/// The exit code of a command.
 pub type Outcome = Result<u8, Failure>;
 
-/// Standard output for answers, standard error for everything about them.
+/// Writes results to stdout, and notes and errors to stderr.
 pub struct Console {
     out: BufWriter<Stdout>,
 }
@@ -33,39 +33,38 @@ impl Console {
         Self { out: BufWriter::new(io::stdout()) }
     }
 
-    /// Tells whether somebody reads along, as opposed to a program or a file.
     pub fn is_terminal(&self) -> bool {
         self.out.get_ref().is_terminal()
     }
 
-    /// Writes a line that is safe to show.
+    /// Writes a sanitized line.
     pub fn line(&mut self, text: &str) -> Result<(), Failure> {
         self.text(text)?;
         self.bytes(b"\n")
     }
 
-    /// Writes part of a text that is safe to show.
+    /// Writes sanitized text.
     pub fn text(&mut self, text: &str) -> Result<(), Failure> {
         self.bytes(sanitize::lines(&known_secrets::mask(text)).as_bytes())
     }
 
-    /// Writes a value as one line of JSON, for programs.
+    /// Writes a value as one line of JSON.
     pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
         let text = serde_json::to_string(value)
-            .map_err(|error| Fault::internal(format!("an answer could not be written as JSON: {error}")))?;
+            .map_err(|error| Fault::internal(format!("cannot encode the output as JSON: {error}")))?;
         self.bytes(sanitize::json(&known_secrets::mask(&text)).as_bytes())?;
         self.bytes(b"\n")
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes without sanitizing them.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.out.write_all(bytes).map_err(|error| closed(&error))
+        self.out.write_all(bytes).map_err(|error| write_failure(&error))
     }
 
-    /// Says something beside the answer.
+    /// Writes a sanitized line to stderr.
     pub fn note(&mut self, text: &str) {
         let _ = self.out.flush();
-        // Where even this cannot be said, nothing can.
+        // There is nowhere to report a failure of stderr.
         let _ = writeln!(io::stderr(), "{}", sanitize::lines(&known_secrets::mask(text)));
     }
 
@@ -75,13 +74,13 @@ impl Console {
     }
 
     pub fn finish(&mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(|error| closed(&error))
+        self.out.flush().map_err(|error| write_failure(&error))
     }
 }
 
-fn closed(error: &io::Error) -> Failure {
+fn write_failure(error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Closed,
-        _ => Failure::Fault(Fault::environment(format!("the output cannot be written: {error}"))),
+        _ => Failure::Fault(Fault::environment(format!("cannot write the output: {error}"))),
     }
 }

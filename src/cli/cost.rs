@@ -1,17 +1,17 @@
-//! `mxd cost`: what was spent, by task, by model or by day. Only reads.
+//! `mxd cost`: sums up costs by task, model or day. Read-only.
 
 use crate::base::text;
 use crate::cli::console::{Console, Outcome};
-use crate::cli::place::Here;
-use crate::cli::viewer::Viewer;
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_read_only::Viewer;
 use crate::engine::query::{CostRow, CostsBy};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to sum over.
+    /// Group costs by.
     #[arg(long, value_enum, default_value = "task")]
     by: By,
-    /// One row per line, as JSON.
+    /// Print one JSON row per line.
     #[arg(long)]
     json: bool,
 }
@@ -33,7 +33,7 @@ impl From<By> for CostsBy {
     }
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let viewer = Viewer::open(console, here)?;
     let mut rows = viewer.list(console, async |handle| handle.costs(args.by.into()).await)?;
     for row in &mut rows {
@@ -52,7 +52,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
 }
 
 fn total(rows: &[CostRow]) -> CostRow {
-    let mut total = CostRow { name: "all".to_owned(), ..CostRow::default() };
+    let mut total = CostRow { name: "total".to_owned(), ..CostRow::default() };
     for row in rows {
         total.responses += row.responses;
         total.tokens = total.tokens.saturating_add(row.tokens);

@@ -1,34 +1,34 @@
-//! `mxd demo`: the whole job offline, in a temporary folder, with a scripted model.
+//! `mxd demo`: a complete run offline, in a temporary folder, with a scripted model.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use crate::app::demo::{GOAL, Pace, Stage, WELCOME};
+use crate::app::demo::{DemoProject, GOAL, Pace, WELCOME};
 use crate::app::{self, End};
 use crate::base::Fault;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::plain::{Typed, typed};
-use crate::cli::run::{Front, INTERRUPTED};
-use crate::cli::signals::{Heard, Signals};
-use crate::cli::work::runtime;
+use crate::cli::open_engine::runtime;
+use crate::cli::plain::{InputLines, read_lines};
+use crate::cli::run::{INTERRUPTED, RunDisplay};
+use crate::cli::signals::{SignalRequest, Signals};
 use crate::engine::command::{Command, Outgoing};
 use crate::engine::update::{Level, Notice, Update};
 use crate::engine::{self, Handle};
 use crate::git::health;
-use crate::model::ask::Given;
+use crate::model::ask::AskReply;
 use crate::model::message::Delivery;
 use crate::model::{Ask, AskKind};
 use crate::process;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Do not wait where a real model would take its time.
+    /// Skip the delays of a real model.
     #[arg(long)]
     fast: bool,
-    /// Without a full screen.
+    /// Print lines instead of opening the screen.
     #[arg(long)]
     plain: bool,
-    /// One update per line, as JSON, without a screen.
+    /// Print one JSON update per line.
     #[arg(long)]
     json: bool,
 }
@@ -36,29 +36,29 @@ pub struct Args {
 pub fn run(console: &mut Console, args: &Args) -> Outcome {
     let lines = args.plain || args.json;
     if !lines {
-        let lines = "watch the demo as lines: `mxd demo --plain`".to_owned();
+        let lines = "watch the demo as text: `mxd demo --plain`".to_owned();
         app::check_terminal().map_err(|fault| Fault { hints: vec![lines], ..fault })?;
     }
     let runtime = runtime()?;
-    runtime.block_on(look_for_git())?;
-    // Heard from before there is anything to clean up; the screen has ears of its own.
+    runtime.block_on(check_git())?;
+    // Listen before creating anything that needs cleanup. The UI handles signals itself.
     let mut signals = if lines { Some(runtime.block_on(async { Signals::listen() })?) } else { None };
-    let stage = Stage::build()?;
+    let demo = DemoProject::build()?;
     process::hide_own_memory();
     let pace = if args.fast { Pace::Fast } else { Pace::Natural };
-    let options = stage.options(pace)?;
+    let options = demo.options(pace)?;
     let (clock, ids) = (Arc::clone(&options.clock), options.ids.clone());
     let done = runtime.block_on(async {
         let handle = engine::open(options).await?;
-        let (snapshot, _) = handle.look().await?;
+        let (snapshot, _) = handle.subscribe().await?;
         let message = Outgoing { text: GOAL.to_owned(), images: Vec::new() };
         handle.command(Command::Send { task: snapshot.root, message, mode: Delivery::Steer }).await?;
         let done = if let Some(signals) = &mut signals {
             play(console, &handle, args, signals).await
         } else {
             let screen = app::Options {
-                home: stage.home.clone(),
-                project: stage.project.clone(),
+                home: demo.home.clone(),
+                project: demo.project.clone(),
                 keys: std::collections::BTreeMap::new(),
                 key_places: std::collections::BTreeMap::new(),
                 settings: app::Settings::default(),
@@ -82,28 +82,27 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
         done
     });
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
-    drop(stage);
+    drop(demo);
     let code = done?;
-    // Of a demo that was cut short nothing is claimed.
     if !args.json && code == 0 {
-        console.line("That was the demo. Now with your own repository: cd REPOSITORY, then mxd")?;
+        console.line("That was the demo. To work on your own repository: cd REPOSITORY, then mxd")?;
     }
     console.finish()?;
     Ok(code)
 }
 
-/// Agents and merges need git: without it the demo would come to a halt in the middle.
-async fn look_for_git() -> Result<(), Fault> {
+/// Checks that git is usable. Without it the demo would fail halfway.
+async fn check_git() -> Result<(), Fault> {
     match health::version().await? {
-        Some(version) if version < health::NEEDED => {
-            let fault = Fault::environment(format!("git {version} is too old to make worktrees for tasks"));
-            Err(fault.hint(format!("install git {} or newer", health::WANTED)))
+        Some(version) if version < health::MINIMUM_VERSION => {
+            let fault = Fault::environment(format!("git {version} is too old to create worktrees for tasks"));
+            Err(fault.hint(format!("install git {} or newer", health::RECOMMENDED_VERSION)))
         }
         Some(_) | None => Ok(()),
     }
 }
 
-/// Plays the demo as lines, asking where it asks.
+/// Plays the demo as text, and passes its questions to the user.
 async fn play(console: &mut Console, handle: &Handle, args: &Args, signals: &mut Signals) -> Result<u8, Failure> {
     if args.json {
         let notice = Notice { level: Level::Info, text: WELCOME.to_owned(), task: None };
@@ -111,45 +110,45 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args, signals: &mut
     } else {
         console.line(WELCOME)?;
     }
-    let (snapshot, mut watcher) = handle.look().await?;
-    let mut front = Front::new(args.json);
-    front.begin(console, snapshot)?;
+    let (snapshot, mut watcher) = handle.subscribe().await?;
+    let mut display = RunDisplay::new(args.json);
+    display.reset(console, snapshot)?;
     let mut lines = None;
     loop {
-        if let Some(code) = front.until_quiet(console, handle, &mut watcher, None, signals).await? {
+        if let Some(code) = display.until_quiet(console, handle, &mut watcher, None, signals).await? {
             return Ok(code);
         }
-        // Anything but an agent's question is a failure, and no default helps.
-        let Some((task, ask)) = front.first_ask().filter(|(_, ask)| ask.kind() == AskKind::Clarify) else { break };
-        let usual = ask.default.clone().unwrap_or_else(|| ask.numbered(1));
+        // Any other kind of ask is a failure, which no default answer fixes.
+        let Some((task, ask)) = display.first_ask().filter(|(_, ask)| ask.kind() == AskKind::Clarify) else { break };
+        let usual = ask.default.clone().unwrap_or_else(|| ask.reply_with_number(1));
         let reply = if args.json {
             usual
         } else {
-            match ask_person(console, &ask, &mut lines, signals).await? {
-                Answer::Left(code) => return Ok(code),
+            match ask_user(console, &ask, &mut lines, signals).await? {
+                Answer::Quit(code) => return Ok(code),
                 Answer::Default => usual,
                 Answer::Given(reply) => reply,
             }
         };
         handle.command(Command::Answer { task, ask: ask.id, reply }).await?;
     }
-    Ok(front.code())
+    Ok(display.code())
 }
 
-/// What a person said to a question.
+/// The user's answer to a question.
 enum Answer {
-    Given(Given),
-    /// They leave it to us.
+    Given(AskReply),
+    /// An empty line.
     Default,
-    /// They would rather end, with this code.
-    Left(u8),
+    /// A signal ended the demo, with this exit code.
+    Quit(u8),
 }
 
-/// Asks on the terminal. The others have gone on since the question came up, so it is said again.
-async fn ask_person(
+/// Asks on the terminal. Repeats the question, because other agents have printed lines since it was raised.
+async fn ask_user(
     console: &mut Console,
     ask: &Ask,
-    lines: &mut Option<Typed>,
+    lines: &mut Option<InputLines>,
     signals: &mut Signals,
 ) -> Result<Answer, Failure> {
     console.line(&format!("? {}", ask.question))?;
@@ -158,23 +157,23 @@ async fn ask_person(
         console.line(&format!("  {number}. {choice}"))?;
     }
     if !io::stdin().is_terminal() {
-        console.line("  (nobody is here to answer: the default is taken)")?;
+        console.line("  (stdin is not a terminal: using the default)")?;
         return Ok(Answer::Default);
     }
     console.bytes(b"  your answer: ")?;
     console.finish()?;
     let line = tokio::select! {
-        line = lines.get_or_insert_with(typed).recv() => line,
-        heard = signals.next() => return Ok(Answer::Left(match heard {
-            Heard::Interrupt => INTERRUPTED,
-            Heard::End(code) => code,
+        line = lines.get_or_insert_with(read_lines).recv() => line,
+        request = signals.next() => return Ok(Answer::Quit(match request {
+            SignalRequest::Interrupt => INTERRUPTED,
+            SignalRequest::Exit(code) => code,
         })),
     };
-    let line = line.transpose().map_err(|error| Fault::environment(format!("cannot read: {error}")))?;
+    let line = line.transpose().map_err(|error| Fault::environment(format!("cannot read the answer: {error}")))?;
     let line = line.as_deref().map(str::trim).unwrap_or_default();
     Ok(match line.parse::<usize>() {
         _ if line.is_empty() => Answer::Default,
-        Ok(number) if (1..=ask.choices.len()).contains(&number) => Answer::Given(ask.numbered(number)),
-        Ok(_) | Err(_) => Answer::Given(Given::Text(line.to_owned())),
+        Ok(number) if (1..=ask.choices.len()).contains(&number) => Answer::Given(ask.reply_with_number(number)),
+        Ok(_) | Err(_) => Answer::Given(AskReply::Text(line.to_owned())),
     })
 }

@@ -1,63 +1,65 @@
-//! `mxd diff`: what a task changed, as a patch, a list or JSON. Only reads, so it works while another process has the project.
+//! `mxd diff`: prints a task's changes as a patch, a list or JSON. Read-only, so it works while another process has the
+//! project.
 
 use std::path::PathBuf;
 
 use crate::base::{Fault, TurnId, text};
+use crate::cli::TASK_HELP;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::Here;
-use crate::cli::viewer::Viewer;
-use crate::engine::review::{DiffWish, Range, TaskDiff, TurnView, Whitespace};
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_read_only::Viewer;
+use crate::engine::review::{DiffRange, DiffRequest, TaskDiff, TurnView, Whitespace};
 use crate::model::diff::{Diff, FileDiff, FileStatus};
 
 #[derive(clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command")]
 pub struct Args {
-    /// The task: its id, or the first 8 and more characters of it.
+    #[arg(help = TASK_HELP)]
     task: String,
-    /// What one turn changed, by its number: 3. From after one to after another: 3..5. From after one to now: 3..
+    /// One turn (3), a range of turns (3..5), or since (3..).
     #[arg(long, value_name = "TURN")]
     turn: Option<String>,
-    /// Of that turn, only what one of its calls changed, by its number: 2.
+    /// Only the Nth edit of that turn.
     #[arg(long, value_name = "EDIT", requires = "turn")]
     edit: Option<usize>,
-    /// What changed since you last looked at it on the screen.
+    /// Changes since you last viewed them on the screen.
     #[arg(long, conflicts_with = "turn")]
     look: bool,
-    /// Only names and numbers.
+    /// Show only file names and counts.
     #[arg(long)]
     stat: bool,
-    /// Pass over changes of white space.
+    /// Ignore whitespace.
     #[arg(short = 'w', long)]
     ignore_whitespace: bool,
-    /// Unchanged lines around what changed.
+    /// Lines of context.
     #[arg(short = 'U', long, value_name = "LINES", default_value_t = 3)]
     context: u32,
-    /// Everything, as one JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
     /// Only these files and folders.
     paths: Vec<PathBuf>,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let viewer = Viewer::open(console, here)?;
     let task = viewer.find(&args.task)?;
     let whitespace = if args.ignore_whitespace { Whitespace::Ignored } else { Whitespace::Counts };
     let found = viewer.ask(async |handle| {
         let range = match &args.turn {
             Some(name) => range(&handle.turns(task).await?, name, args.edit)?,
-            None if args.look => Range::Look,
-            None => Range::Base,
+            None if args.look => DiffRange::SinceReview,
+            None => DiffRange::Base,
         };
-        let wish = DiffWish { range, whitespace, context: args.context, only: args.paths.clone() };
+        let request = DiffRequest { range, whitespace, context: args.context, only: args.paths.clone() };
         Ok(if args.json || args.stat {
-            Found::Data(handle.diff(task, wish).await?)
+            Found::Data(handle.diff(task, request).await?)
         } else {
-            Found::Patch(handle.patch(task, wish).await?)
+            Found::Patch(handle.patch(task, request).await?)
         })
     })?;
     match found {
-        // Whoever applies it needs every byte of it; a terminal must not get them raw.
+        // `git apply` needs every byte; a terminal must not get them raw.
         Found::Patch(patch) if !console.is_terminal() => console.bytes(&patch)?,
         Found::Patch(patch) => {
             String::from_utf8_lossy(&patch).split_terminator('\n').try_for_each(|line| console.line(line))?;
@@ -69,7 +71,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
                 stat(console, &found.diff)?;
             }
             if found.diff.hidden_files > 0 {
-                console.note(&format!("{} more are not shown", text::count(found.diff.hidden_files, "file", "files")));
+                console.note(&format!("{} not shown", text::count(found.diff.hidden_files, "more file", "more files")));
             }
         }
     }
@@ -93,7 +95,7 @@ fn stat(console: &mut Console, diff: &Diff) -> Result<(), Failure> {
     console.line(&format!("{files}, +{} -{}", diff.added(), diff.removed()))
 }
 
-/// Returns the turn that a person calls `name`: its number, or its id.
+/// Finds a turn by number or id prefix.
 pub fn turn(turns: &[TurnView], name: &str) -> Result<TurnId, Fault> {
     let wanted = name.trim();
     let is_it = |view: &&TurnView| {
@@ -109,15 +111,15 @@ pub fn turn(turns: &[TurnView], name: &str) -> Result<TurnId, Fault> {
     })
 }
 
-fn range(turns: &[TurnView], name: &str, edit: Option<usize>) -> Result<Range, Fault> {
+fn range(turns: &[TurnView], name: &str, edit: Option<usize>) -> Result<DiffRange, Fault> {
     match name.split_once("..") {
         None => Ok(match edit {
-            Some(number) => Range::Edit { turn: turn(turns, name)?, number },
-            None => Range::Turn { turn: turn(turns, name)? },
+            Some(number) => DiffRange::Edit { turn: turn(turns, name)?, number },
+            None => DiffRange::Turn { turn: turn(turns, name)? },
         }),
-        Some(_) if edit.is_some() => Err(Fault::user("an edit belongs to one turn: `mxd diff TASK --turn 3 --edit 2`")),
-        Some((from, "")) => Ok(Range::Since { turn: turn(turns, from)? }),
-        Some((from, to)) => Ok(Range::Between { from: turn(turns, from)?, to: turn(turns, to)? }),
+        Some(_) if edit.is_some() => Err(Fault::user("--edit needs a single turn: `mxd diff TASK --turn 3 --edit 2`")),
+        Some((from, "")) => Ok(DiffRange::Since { turn: turn(turns, from)? }),
+        Some((from, to)) => Ok(DiffRange::Between { from: turn(turns, from)?, to: turn(turns, to)? }),
     }
 }
 

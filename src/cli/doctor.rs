@@ -1,7 +1,7 @@
-//! `mxd doctor`: looks at everything that work depends on, and says of each whether it is in order and what to do if not.
+//! `mxd doctor`: checks the environment, the settings, the providers and the projects.
 //!
-//! Changes nothing, starts no server, and asks providers only for their list of models. A remedy is a command that can be
-//! pasted, or a sentence where no command helps.
+//! Changes nothing, starts no server, and asks providers only for their list of models. Each problem comes with
+//! remedies: commands to paste, or a sentence where no command helps.
 
 mod machine;
 mod projects;
@@ -13,24 +13,23 @@ use serde::Serialize;
 use crate::base::{Fault, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
-use crate::cli::place::{Here, home};
-use crate::cli::work::runtime;
+use crate::cli::locate::{ProjectLocator, home};
+use crate::cli::open_engine::runtime;
 use crate::engine::secrets;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// One finding per line, as JSON.
+    /// Print one JSON finding per line.
     #[arg(long)]
     json: bool,
-    /// Every registered project, not only this one.
+    /// Check every registered project.
     #[arg(long)]
     all: bool,
-    /// Ask nobody over the network.
+    /// Skip network checks.
     #[arg(long)]
     offline: bool,
 }
 
-/// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Level {
@@ -51,17 +50,17 @@ impl Level {
     }
 }
 
-/// What to do about a finding.
+/// A fix for a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Remedy {
-    /// A command for a shell. Words in capitals stand for what only the person knows.
+    /// A shell command. Words in capitals are placeholders.
     Run(String),
-    /// What no command does.
+    /// An instruction that is not a command.
     Do(String),
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, Serialize)]
 struct Finding {
     check: &'static str,
@@ -88,8 +87,8 @@ impl Finding {
         Self::new(check, Level::Error, text)
     }
 
-    /// Returns what a fault says, with its hints as remedies: what stands in backticks can be run.
-    fn of_fault(check: &'static str, fault: &Fault) -> Self {
+    /// Returns an error finding for `fault`. A hint with a command in backticks becomes a command to run.
+    fn from_fault(check: &'static str, fault: &Fault) -> Self {
         let remedies = fault.hints.iter().map(|hint| match hint.split('`').nth(1) {
             Some(command) => Remedy::Run(command.to_owned()),
             None => Remedy::Do(hint.clone()),
@@ -108,7 +107,7 @@ impl Finding {
     }
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let runtime = runtime()?;
     let mut findings = vec![
         Finding::ok("version", format!("mxd {}", crate::cli::VERSION)),
@@ -116,29 +115,29 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         runtime.block_on(machine::git()),
     ];
     match home() {
-        Err(fault) => findings.push(Finding::of_fault("data folder", &fault)),
+        Err(fault) => findings.push(Finding::from_fault("data folder", &fault)),
         Ok(home) => {
             findings.extend(machine::data_folder(&home));
             findings.extend(settings::files(here, &home));
-            // Settings that cannot be used as they are were just complained about, each problem for itself.
+            // If this fails, `settings::files` has reported each problem.
             if let Ok(merged) = here.settings(&home) {
                 if secrets::are_exposed(&merged) {
                     findings.push(machine::account());
                 }
                 findings.extend(settings::servers(here, &merged.servers));
                 if merged.fault().is_none() {
-                    findings.extend(runtime.block_on(providers::all(&merged.settings, args.offline)));
+                    findings.extend(runtime.block_on(providers::check_all(&merged.settings, args.offline)));
                 }
             }
-            findings.extend(runtime.block_on(projects::all(here, &home, args.all)));
+            findings.extend(runtime.block_on(projects::check_all(here, &home, args.all)));
         }
     }
-    tell(console, &findings, args.json)?;
+    print_findings(console, &findings, args.json)?;
     let failed = findings.iter().any(|finding| finding.level == Level::Error);
     Ok(if failed { exit::PROBLEMS } else { 0 })
 }
 
-fn tell(console: &mut Console, findings: &[Finding], json: bool) -> Result<(), Failure> {
+fn print_findings(console: &mut Console, findings: &[Finding], json: bool) -> Result<(), Failure> {
     let width = findings.iter().map(|finding| finding.check.len()).max().unwrap_or_default();
     for finding in findings {
         if json {
@@ -159,8 +158,8 @@ fn tell(console: &mut Console, findings: &[Finding], json: bool) -> Result<(), F
     if !json {
         let count = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
         console.line(&match (count(Level::Error), count(Level::Warning)) {
-            (0, 0) => "everything is in order".to_owned(),
-            (0, warnings) => format!("it works, with {}", text::count(warnings, "warning", "warnings")),
+            (0, 0) => "no problems found".to_owned(),
+            (0, warnings) => format!("no errors, {}", text::count(warnings, "warning", "warnings")),
             (errors, 0) => text::count(errors, "error", "errors"),
             (errors, warnings) => {
                 format!("{}, {}", text::count(errors, "error", "errors"), text::count(warnings, "warning", "warnings"))

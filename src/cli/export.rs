@@ -1,30 +1,31 @@
-//! `mxd export`: the conversation of a task as a document, for people (Markdown, HTML) or for programs (JSON).
+//! `mxd export`: writes a task's conversation as a Markdown, HTML or JSON document.
 //!
-//! What was said stands open; what tools were given and gave is folded. The document needs nothing else: it loads nothing,
-//! runs nothing, and nothing in a conversation can break out of its place.
+//! Messages are shown, tool calls are folded. The document is self-contained: it loads nothing and runs nothing, and no
+//! text of the conversation can break out of its element.
 
 mod html;
 mod markdown;
-mod story;
+mod narrative;
 
 use std::path::PathBuf;
 
 use crate::base::{Fault, TaskId, known_secrets};
+use crate::cli::TASK_HELP;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::Here;
-use crate::cli::viewer::Viewer;
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_read_only::Viewer;
 use crate::engine::query::TaskSummary;
 use crate::model::content::BlobId;
 use crate::store::{RealDisk, replace};
-use story::{Part, Teller};
+use narrative::{Part, TranscriptBuilder};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The task: its id, or the first 8 and more characters of it.
+    #[arg(help = TASK_HELP)]
     task: String,
     #[command(flatten)]
     format: Format,
-    /// Write it to this file, readable by you only, instead of printing it.
+    /// Write to FILE, readable only by you, instead of stdout.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -32,24 +33,23 @@ pub struct Args {
 #[derive(clap::Args, Clone, Copy)]
 #[group(multiple = false)]
 struct Format {
-    /// As Markdown. So it is, if nothing else is said.
+    /// Export as Markdown (default).
     #[arg(long)]
-    #[allow(dead_code, reason = "it is what happens anyway, and may be said")]
+    #[allow(dead_code, reason = "it is the default, and may be given")]
     md: bool,
-    /// As a page that stands for itself.
+    /// Export as a self-contained HTML page.
     #[arg(long)]
     html: bool,
-    /// As one JSON object with every event.
+    /// Export as one JSON object with every event.
     #[arg(long)]
     json: bool,
 }
 
-/// Returns the title of a document.
 fn title(head: &TaskSummary) -> String {
     head.node.as_ref().map_or_else(|| format!("task {}", head.task.short()), |node| node.title.clone())
 }
 
-/// Returns the facts about the task, name and value.
+/// Returns the names and values of the table at the top of the document.
 fn facts(head: &TaskSummary) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Project", head.project.clone()), ("Task", head.task.to_string())];
     if let Some(node) = &head.node {
@@ -61,7 +61,7 @@ fn facts(head: &TaskSummary) -> Vec<(&'static str, String)> {
     facts
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let viewer = Viewer::open(console, here)?;
     let task = viewer.find(&args.task)?;
     let export = Export { viewer: &viewer, task, format: args.format };
@@ -78,13 +78,12 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
         }
     };
     if is_damaged {
-        console.note("warning: parts of this session cannot be read and are missing; `mxd check` says which");
+        console.note("warning: parts of this session are unreadable and missing; run `mxd check` for details");
     }
     console.finish()?;
     Ok(0)
 }
 
-/// A task's session that becomes a document.
 struct Export<'a> {
     viewer: &'a Viewer,
     task: TaskId,
@@ -92,50 +91,50 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    /// Writes the document. Returns whether parts of the session could not be read.
+    /// Writes the document. Returns true if parts of the session are unreadable.
     fn write(&self, out: &mut Sink<'_>) -> Result<bool, Failure> {
         let head = self.viewer.ask(async |handle| handle.summary(self.task).await)?;
         if self.format.json {
             return self.write_json(&head, out);
         }
-        let (above, part, end): (_, fn(&Part) -> String, _) = if self.format.html {
+        let (header, part, end): (_, fn(&Part) -> String, _) = if self.format.html {
             (html::head(&head), html::part, html::END)
         } else {
             (markdown::head(&head), markdown::part, "")
         };
         let mut out = Trimmed { out, last: String::new() };
-        out.write(&above)?;
+        out.write(&header)?;
         let blob = |id: &BlobId| self.viewer.ask(async |handle| handle.blob(id.clone()).await).ok();
-        let mut teller = Teller::new(&blob);
+        let mut transcript = TranscriptBuilder::new(&blob);
         let is_damaged = self.viewer.each_event(self.task, |event| {
-            teller.hear(event);
-            teller.ready().try_for_each(|told| out.write(&part(&told)))
+            transcript.push(event);
+            transcript.take_ready().try_for_each(|ready| out.write(&part(&ready)))
         })?;
-        teller.rest().try_for_each(|told| out.write(&part(&told)))?;
+        transcript.into_rest().try_for_each(|rest| out.write(&part(&rest)))?;
         out.write(end)?;
         out.end()?;
         Ok(is_damaged)
     }
 
-    /// Writes one JSON object: what the head has, and every event. Holds one page of events at a time.
+    /// Writes one JSON object: the fields of `head`, and every event. Holds one page of events at a time.
     fn write_json(&self, head: &TaskSummary, out: &mut Sink<'_>) -> Result<bool, Failure> {
-        let failed = |error: serde_json::Error| Fault::internal(format!("the document could not be written: {error}"));
+        let failed = |error: serde_json::Error| Fault::internal(format!("cannot encode the document: {error}"));
         let head = serde_json::to_string_pretty(head).map_err(failed)?;
         out(head.trim_end_matches('}').trim_end())?;
         out(",\n  \"events\": [")?;
-        let mut before = "\n";
+        let mut separator = "\n";
         let is_damaged = self.viewer.each_event(self.task, |event| {
             let text = serde_json::to_string_pretty(&event).map_err(failed)?;
-            out(&format!("{before}    {}", text.replace('\n', "\n    ")))?;
-            before = ",\n";
+            out(&format!("{separator}    {}", text.replace('\n', "\n    ")))?;
+            separator = ",\n";
             Ok(())
         })?;
-        out(if before == "\n" { "]\n}\n" } else { "\n  ]\n}\n" })?;
+        out(if separator == "\n" { "]\n}\n" } else { "\n  ]\n}\n" })?;
         Ok(is_damaged)
     }
 }
 
-/// Writes a document whose end has one line break, whatever its last piece ends with.
+/// Writes a document and ends it with exactly one line break.
 struct Trimmed<'a, 'b> {
     out: &'a mut Sink<'b>,
     last: String,
@@ -156,5 +155,5 @@ impl Trimmed<'_, '_> {
     }
 }
 
-/// Takes a document, piece by piece.
+/// Receives a document piece by piece.
 type Sink<'a> = dyn FnMut(&str) -> Result<(), Failure> + 'a;

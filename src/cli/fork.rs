@@ -1,56 +1,57 @@
-//! `mxd fork`: a task that goes on from another's conversation and files.
+//! `mxd fork`: creates a task from a copy of another task's conversation and files.
 
+use crate::cli::TASK_HELP;
 use crate::cli::console::{Console, Outcome as Exit};
 use crate::cli::diff::turn;
-use crate::cli::outcome::say;
-use crate::cli::place::Here;
-use crate::cli::work::{Agents, Wishes, find, with_engine};
-use crate::engine::command::{Command, Draft, Start};
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_engine::{AgentStart, Overrides, find, with_engine};
+use crate::cli::outcome::print;
+use crate::engine::command::{Command, TaskDraft, TaskStart};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The task: its id, or the first 8 and more characters of it.
+    #[arg(help = TASK_HELP)]
     task: String,
-    /// As it was after this turn: its number, or its id. Nothing: as it is now.
+    /// Fork after this turn, by number or id (default: now).
     #[arg(long, value_name = "TURN")]
     at: Option<String>,
-    /// What the new task is called. Nothing: like the old one.
+    /// Title of the new task (default: the old title).
     #[arg(long, default_value = "")]
     title: String,
-    /// What is to be done instead.
+    /// What the new task should do instead.
     #[arg(short, long, default_value = "")]
     description: String,
-    /// Write it down without making it ready.
+    /// Create it as a draft.
     #[arg(long)]
     draft: bool,
-    /// Make it ready, and start it only when it is spoken to.
+    /// Start it only when it gets a message.
     #[arg(long, conflicts_with = "draft")]
     later: bool,
-    /// The answer as JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Exit {
     let start = match (args.draft, args.later) {
-        (true, _) => Start::Draft,
-        (false, true) => Start::Later,
-        (false, false) => Start::Now,
+        (true, _) => TaskStart::Draft,
+        (false, true) => TaskStart::Later,
+        (false, false) => TaskStart::Now,
     };
     let json = args.json;
-    let outcome = with_engine(console, here, Agents::Leave, Wishes::default(), |handle| async move {
-        let (snapshot, _) = handle.look().await?;
+    let outcome = with_engine(console, here, AgentStart::Hold, Overrides::default(), |handle| async move {
+        let (snapshot, _) = handle.subscribe().await?;
         let task = find(&snapshot, &args.task)?;
         let turns = handle.turns(task).await?;
         let at = args.at.as_ref().map(|name| turn(&turns, name)).transpose()?;
-        let draft = Draft { title: args.title, description: args.description, ..Draft::default() };
+        let draft = TaskDraft { title: args.title, description: args.description, ..TaskDraft::default() };
         Ok(handle.command(Command::Fork { task, at, draft, start }).await?)
     })?;
     if json {
         console.json(&outcome)?;
         console.finish()?;
     } else {
-        say(console, &outcome, "forked")?;
+        print(console, &outcome, "forked")?;
     }
     Ok(0)
 }

@@ -1,4 +1,4 @@
-//! `mxd import`: sessions of other programs, as closed tasks that can be read, searched and forked from.
+//! `mxd import`: imports sessions of other programs as closed tasks, which can be read, searched and forked.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,33 +6,32 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::base::{Clock as _, ProjectId, SystemClock, TaskId, Timestamp, text};
+use crate::cli::agent_guard::Reach;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::inside::Reach;
-use crate::cli::place::{Here, Located, home, new_ids, shell_word, the_disk};
+use crate::cli::locate::{LocatedProject, ProjectLocator, home, new_ids, real_disk, shell_word};
 use crate::config::paths::Home;
 use crate::engine;
-use crate::import::{self, Fate, Foreign, Homes, Origin, Wanted};
+use crate::import::{self, ForeignSession, Homes, ImportStatus, Origin, Wanted};
 use crate::model::Tree;
 use crate::store::tree_file::TreeFile;
 use crate::store::{Blobs, EngineLock, Sessions};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Files or folders with sessions. None: those that were held in this repository, from where the programs keep them.
+    /// Session files or folders (default: this repository's sessions).
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Only sessions of this program.
+    /// Import only sessions of this program.
     #[arg(long, value_enum)]
     from: Option<Program>,
-    /// Say what there is, and import nothing.
+    /// List the sessions without importing them.
     #[arg(long)]
     list: bool,
-    /// One session per line, as JSON.
+    /// Print one JSON session per line.
     #[arg(long)]
     json: bool,
 }
 
-/// Whose sessions.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Program {
     Matrix,
@@ -50,13 +49,13 @@ impl Program {
     }
 }
 
-/// One session, for programs.
+/// A session in the output of `--json`.
 #[derive(Serialize)]
 struct Row<'a> {
     from: Origin,
     session: &'a str,
     task: TaskId,
-    state: Fate,
+    state: ImportStatus,
     title: &'a str,
     started: Timestamp,
     path: &'a std::path::Path,
@@ -64,38 +63,37 @@ struct Row<'a> {
 }
 
 impl Args {
-    /// Returns what the command does to tasks and files.
     pub fn reach(&self) -> Reach {
         Reach::changes(!self.list)
     }
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let home = home()?;
     let top = here.repository()?.top;
     let foreign = gather(console, args, &top)?;
-    let fates = if args.list {
-        looked_at(console, here.peek(&home)?.as_ref(), &home, &foreign)?
+    let statuses = if args.list {
+        preview(console, here.peek(&home)?.as_ref(), &home, &foreign)?
     } else {
-        import(&here.located_or_registered(&home)?, &foreign)?
+        import(&here.locate_or_register(&home)?, &foreign)?
     };
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
     for one in &foreign {
-        let Some((task, fate)) = fates.get(&(one.origin, one.session.as_str())).copied() else { continue };
-        *counts.entry(word(fate)).or_default() += 1;
+        let Some((task, status)) = statuses.get(&(one.origin, one.session.as_str())).copied() else { continue };
+        *counts.entry(word(status)).or_default() += 1;
         if args.json {
             console.json(&Row {
                 from: one.origin,
                 session: &one.session,
                 task,
-                state: fate,
+                state: status,
                 title: &one.title,
                 started: one.started,
                 path: &one.path,
                 left_out: one.left_out,
             })?;
         } else {
-            show(console, one, task, fate)?;
+            show(console, one, task, status)?;
         }
     }
     console.finish()?;
@@ -105,13 +103,13 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     Ok(0)
 }
 
-/// Reads everything that is wanted. A file that cannot be read is said, and hinders no other.
-fn gather(console: &mut Console, args: &Args, top: &Path) -> Result<Vec<Foreign>, Failure> {
+/// Reads the sessions. Prints a warning for each file that cannot be read.
+fn gather(console: &mut Console, args: &Args, top: &Path) -> Result<Vec<ForeignSession>, Failure> {
     let user = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
     let homes = Homes::locate(user.as_deref(), |name| std::env::var_os(name).map(PathBuf::from));
     let wanted = if args.paths.is_empty() { Wanted::In(top, &homes) } else { Wanted::At(&args.paths) };
     let files = import::candidates(wanted, args.from.map(Program::origin)).map_err(|error| {
-        crate::base::Fault::user(error.to_string()).hint("name a file of lines, or a folder with such files")
+        crate::base::Fault::user(error.to_string()).hint("pass a JSONL file, or a folder with such files")
     })?;
     let mut all = Vec::new();
     for (path, origin) in files {
@@ -123,67 +121,67 @@ fn gather(console: &mut Console, args: &Args, top: &Path) -> Result<Vec<Foreign>
     Ok(all)
 }
 
-fn sessions_of(located: &Located) -> Sessions {
-    Sessions::new(the_disk(), located.folder.sessions())
+fn sessions_of(located: &LocatedProject) -> Sessions {
+    Sessions::new(real_disk(), located.folder.sessions())
 }
 
-/// Returns the saved tree, with a note for everything that did not fit together.
-fn load(console: &mut Console, located: &Located) -> Result<Option<Tree>, Failure> {
-    let mut file = TreeFile::new(the_disk(), located.folder.tree());
+/// Returns the saved tree. Prints a warning for each inconsistency.
+fn load(console: &mut Console, located: &LocatedProject) -> Result<Option<Tree>, Failure> {
+    let mut file = TreeFile::new(real_disk(), located.folder.tree());
     let Some(loaded) = file.load_beside(&sessions_of(located))? else { return Ok(None) };
     loaded.notes.iter().for_each(|note| console.note(&format!("warning: {note}")));
     Ok(Some(loaded.tree))
 }
 
-type Fates<'a> = BTreeMap<(Origin, &'a str), (TaskId, Fate)>;
+type Statuses<'a> = BTreeMap<(Origin, &'a str), (TaskId, ImportStatus)>;
 
-/// Says what would become of each. Where the repository is not registered yet, everything is new.
-fn looked_at<'a>(
+/// Returns what an import would do with each session. In an unregistered repository, all are new.
+fn preview<'a>(
     console: &mut Console,
-    located: Option<&Located>,
+    located: Option<&LocatedProject>,
     home: &Home,
-    foreign: &'a [Foreign],
-) -> Result<Fates<'a>, Failure> {
+    foreign: &'a [ForeignSession],
+) -> Result<Statuses<'a>, Failure> {
     let tree = located.map(|located| load(console, located)).transpose()?.flatten();
-    let nowhere = || Sessions::new(the_disk(), home.project(ProjectId::fresh(&new_ids())).sessions());
-    let sessions = located.map_or_else(nowhere, sessions_of);
-    let mut fates = Fates::new();
+    let no_sessions = || Sessions::new(real_disk(), home.project(ProjectId::fresh(&new_ids())).sessions());
+    let sessions = located.map_or_else(no_sessions, sessions_of);
+    let mut statuses = Statuses::new();
     for one in foreign {
-        fates.insert((one.origin, one.session.as_str()), import::fate(tree.as_ref(), &sessions, one)?);
+        statuses.insert((one.origin, one.session.as_str()), import::import_status(tree.as_ref(), &sessions, one)?);
     }
-    Ok(fates)
+    Ok(statuses)
 }
 
-fn import<'a>(located: &Located, foreign: &'a [Foreign]) -> Result<Fates<'a>, Failure> {
+fn import<'a>(located: &LocatedProject, foreign: &'a [ForeignSession]) -> Result<Statuses<'a>, Failure> {
     if foreign.is_empty() {
-        return Ok(Fates::new());
+        return Ok(Statuses::new());
     }
     let now = SystemClock.now();
     let _lock = EngineLock::acquire(&located.folder.lock(), now)?;
-    let mut file = TreeFile::new(the_disk(), located.folder.tree());
+    let mut file = TreeFile::new(real_disk(), located.folder.tree());
     let mut tree = engine::load_tree(&mut file, &sessions_of(located), &new_ids(), &SystemClock)?;
-    let blobs = Blobs::new(the_disk(), located.folder.blobs());
-    let mut fates = Fates::new();
-    file.announce_import(&tree, import::tasks(foreign, now))?;
-    let shelved = import::shelve(&the_disk(), &sessions_of(located), &blobs, &mut tree, foreign, now)?;
+    let blobs = Blobs::new(real_disk(), located.folder.blobs());
+    let mut statuses = Statuses::new();
+    file.announce_import(&tree, import::task_ids(foreign, now))?;
+    let stored = import::store_sessions(&real_disk(), &sessions_of(located), &blobs, &mut tree, foreign, now)?;
     file.save(&tree)?;
     for one in foreign {
-        let task = import::fate(Some(&tree), &sessions_of(located), one)?.0;
-        if let Some(shelved) = shelved.iter().find(|shelved| shelved.task == task) {
-            fates.insert((one.origin, one.session.as_str()), (task, shelved.fate));
+        let task = import::import_status(Some(&tree), &sessions_of(located), one)?.0;
+        if let Some(stored) = stored.iter().find(|stored| stored.task == task) {
+            statuses.insert((one.origin, one.session.as_str()), (task, stored.status));
         }
     }
-    Ok(fates)
+    Ok(statuses)
 }
 
-fn show(console: &mut Console, one: &Foreign, task: TaskId, fate: Fate) -> Result<(), Failure> {
+fn show(console: &mut Console, one: &ForeignSession, task: TaskId, status: ImportStatus) -> Result<(), Failure> {
     let left_out = match one.left_out {
         0 => String::new(),
         count => format!("  ({} left out)", text::count(count, "line", "lines")),
     };
     console.line(&format!(
         "{:<6}  {:<6}  {}  {}  {}{left_out}",
-        word(fate),
+        word(status),
         one.origin,
         one.started.to_seconds_string(),
         task.short(),
@@ -191,16 +189,16 @@ fn show(console: &mut Console, one: &Foreign, task: TaskId, fate: Fate) -> Resul
     ))
 }
 
-fn word(fate: Fate) -> &'static str {
-    match fate {
-        Fate::New => "new",
-        Fate::Grown => "grown",
-        Fate::Known => "known",
-        Fate::Kept => "kept",
+fn word(status: ImportStatus) -> &'static str {
+    match status {
+        ImportStatus::New => "new",
+        ImportStatus::Grown => "grown",
+        ImportStatus::Known => "known",
+        ImportStatus::Kept => "kept",
     }
 }
 
-/// Returns the command that imports what was listed.
+/// Returns the command that imports the listed sessions.
 fn command(args: &Args) -> String {
     let mut command = "mxd import".to_owned();
     for path in &args.paths {
@@ -216,24 +214,24 @@ fn summary(counts: &BTreeMap<&'static str, usize>, args: &Args) -> String {
     let count = |word: &str| counts.get(word).copied().unwrap_or(0);
     let total: usize = counts.values().sum();
     if total == 0 && !args.paths.is_empty() {
-        return "no sessions were found there".to_owned();
+        return "no sessions found there".to_owned();
     }
     if total == 0 {
-        return "no sessions were found that Claude Code, Codex or Matrix (TypeScript) held in this repository; those in \
-                other places are read by their name: a file, or a folder"
+        return "no sessions of Claude Code, Codex or Matrix (TypeScript) found for this repository; pass a file or folder \
+                to import from elsewhere"
             .to_owned();
     }
     let fresh = count("new") + count("grown");
     let sessions = text::count(fresh, "session", "sessions");
     if args.list {
         return match fresh {
-            0 => format!("nothing is left to import: {total} are here already"),
+            0 => format!("nothing to import: {total} already imported"),
             _ => format!("{sessions} of {total} can be imported: `{}`", command(args)),
         };
     }
     let kept = match count("kept") {
         0 => String::new(),
-        kept => format!("; {kept} left as they are, since they were worked on here"),
+        kept => format!("; {kept} not updated, because they were continued here"),
     };
-    format!("{sessions} imported, {} were here already{kept}", count("known"))
+    format!("{sessions} imported, {} already imported{kept}", count("known"))
 }

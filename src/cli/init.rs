@@ -1,17 +1,17 @@
-//! `mxd init`: registers a repository and gives it what agents need to start well.
+//! `mxd init`: registers a repository, and writes its memory file and an example of the setup hook.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::base::Fault;
 use crate::cli::console::{Console, Outcome};
-use crate::cli::first;
-use crate::cli::place::{Here, home, registry};
-use crate::cli::work::runtime;
+use crate::cli::locate::{ProjectLocator, home, registry};
+use crate::cli::onboarding;
+use crate::cli::open_engine::runtime;
 use crate::config::paths::{Home, RepoFiles};
 use crate::config::setup_hook;
 use crate::engine::{self, projects};
-use crate::git::place::Place;
+use crate::git::discover::RepoLocation;
 use crate::git::{commit, repo_file};
 use crate::model::Project;
 use crate::store::registry::Registry;
@@ -19,20 +19,20 @@ use crate::store::{EngineLock, StoreError};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The repository. Where you are, if not given.
+    /// The repository (default: the current one).
     path: Option<PathBuf>,
-    /// Commit the files that were written, and nothing else.
+    /// Commit the written files, and nothing else.
     #[arg(long)]
     commit: bool,
-    /// The branch that work starts from and goes to. The one you are on, if not given; later the one it was.
+    /// Base branch (default: as registered, or the current branch).
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let home = home()?;
     let place = match &args.path {
-        Some(path) => Place::of(path)?,
+        Some(path) => RepoLocation::of(path)?,
         None => here.repository()?,
     };
     let branch = place.branch()?;
@@ -48,41 +48,41 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
             .hint("`git branch` lists them")
             .into());
     }
-    // Before the registration: a repository that cannot be written to is not registered.
+    // Write first: a read-only repository must not be registered.
     let written = write_files(&place.top)?;
     let registry = registry(&home);
-    // As one who means to change it: a copy is kept of a list that cannot be read.
+    // A change backs up a registry that cannot be read.
     registry.change(|_| ())?;
     let base = || Ok(args.base.as_ref().unwrap_or(&branch).clone());
     let (project, is_new) = projects::find_or_register(&home, &place, base)?;
-    let project = if is_new { project } else { rebased(&home, &registry, &project, args.base.as_deref())? };
+    let project = if is_new { project } else { set_base_branch(&home, &registry, &project, args.base.as_deref())? };
 
     let verb = if is_new { "is registered" } else { "is registered already" };
     console.line(&format!("{} {verb} as {} (base branch {})", place.top.display(), project.id, project.base_branch))?;
     if project.base_branch != branch {
-        console.note(&format!("you are on {branch}; work starts from and goes to {}", project.base_branch));
+        console.note(&format!("you are on {branch}; the base branch is {}", project.base_branch));
     }
     for path in &written {
         console.line(&format!("wrote {}", path.display()))?;
     }
     if args.commit && !written.is_empty() {
-        let id = commit::only(&place.top, &written, "Set up Matrix")?;
+        let id = commit::commit_files(&place.top, &written, "Set up Matrix")?;
         console.line(&format!("committed as {id}"))?;
     } else if !written.is_empty() {
-        console.line("review the example hook, rename it to setup_worktree.sh to use it, and commit what you keep:")?;
-        console.line("sub tasks work in worktrees of the last commit and see only what is committed")?;
+        console.line("review the example hook, rename it to setup_worktree.sh to use it, and commit the files:")?;
+        console.line("subtasks run in worktrees of the last commit and see only committed files")?;
     }
     if is_new {
-        let settings = Here::new(Some(place.top.clone())).settings(&home)?.settings;
-        let findings = runtime()?.block_on(first::Findings::gather(&settings, &home));
-        first::say(console, &findings)?;
+        let settings = ProjectLocator::new(Some(place.top.clone())).settings(&home)?.settings;
+        let findings = runtime()?.block_on(onboarding::Findings::gather(&settings, &home));
+        onboarding::print_findings(console, &findings)?;
     }
     console.finish()?;
     Ok(0)
 }
 
-/// Gives a project that is known another base branch, if one is named. Refused while somebody works with the old one.
-fn rebased(home: &Home, registry: &Registry, project: &Project, base: Option<&str>) -> Result<Project, Fault> {
+/// Changes the base branch of a registered project, if one is given. Fails while another process works on the project.
+fn set_base_branch(home: &Home, registry: &Registry, project: &Project, base: Option<&str>) -> Result<Project, Fault> {
     let Some(base) = base.filter(|base| *base != project.base_branch) else { return Ok(project.clone()) };
     let lock = home.project(project.id).lock();
     if EngineLock::holder(&lock)?.is_some() {
@@ -95,7 +95,7 @@ fn rebased(home: &Home, registry: &Registry, project: &Project, base: Option<&st
     Ok(changed)
 }
 
-/// Writes what is not there yet. Returns what was written, from the repository's top.
+/// Writes the files that do not exist yet. Returns their paths relative to the repository.
 fn write_files(top: &Path) -> Result<Vec<PathBuf>, Fault> {
     let files = RepoFiles::new(top);
     let entries = fs::read_dir(top).map_err(StoreError::io("list", top))?;

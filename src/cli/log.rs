@@ -1,29 +1,30 @@
-//! `mxd log`: the session of a task, for people, for programs, or as it is on disk.
+//! `mxd log`: prints a task's session as text, as JSON, or byte for byte.
 
 pub mod entry;
 
 use crate::base::{TaskId, sanitize};
+use crate::cli::TASK_HELP;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::Here;
-use crate::cli::viewer::Viewer;
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_read_only::Viewer;
 use crate::model::Event;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The task: its id, or the first 8 and more characters of it.
+    #[arg(help = TASK_HELP)]
     task: String,
-    /// One event per line, as JSON, along the active chain.
+    /// Print one JSON event per line (active chain only).
     #[arg(long)]
     json: bool,
-    /// The file as it is, with everything that was rewound or is damaged.
+    /// Print the file as is, with rewound and damaged events.
     #[arg(long, conflicts_with = "json")]
     raw: bool,
-    /// Only the last N events.
+    /// Show only the last N events.
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "raw")]
     last: Option<usize>,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let viewer = Viewer::open(console, here)?;
     let task = viewer.find(&args.task)?;
     if args.raw {
@@ -37,7 +38,7 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
             viewer.each_event(task, |event| show(console, &event, args.json))?
         };
         if is_damaged {
-            console.note("warning: parts of this session cannot be read; `mxd check` says which");
+            console.note("warning: parts of this session are unreadable; run `mxd check` for details");
         }
     }
     console.finish()?;
@@ -51,8 +52,8 @@ fn show(console: &mut Console, event: &Event, json: bool) -> Result<(), Failure>
     entry::lines(event).iter().try_for_each(|line| console.line(line))
 }
 
-/// Copies the file byte for byte, also what a torn write left at its end. A terminal gets every character that it would obey
-/// as JSON escapes it. A task without events has no file.
+/// Copies the session file byte for byte, including a torn write at its end. On a terminal, control characters are
+/// escaped as in JSON. Prints nothing if the task has no events.
 fn raw(console: &mut Console, viewer: &Viewer, task: TaskId) -> Result<(), Failure> {
     let mut from = 0;
     let mut line = Vec::new();
@@ -60,7 +61,7 @@ fn raw(console: &mut Console, viewer: &Viewer, task: TaskId) -> Result<(), Failu
         let bytes = viewer.ask(async |handle| handle.raw_session(task, from).await)?;
         from += bytes.len() as u64;
         if console.is_terminal() {
-            // A character may lie across two pieces, but never across two lines.
+            // A character may be split across two chunks, but never across two lines.
             line.extend_from_slice(&bytes);
             let last = if bytes.is_empty() { Some(line.len()) } else { line.iter().rposition(|byte| *byte == b'\n') };
             let rest = line.split_off(last.map_or(0, |end| line.len().min(end + 1)));

@@ -1,6 +1,6 @@
-//! `mxd mcp`: the servers of external tools, which may start, and whether they work.
+//! `mxd mcp`: lists, tests and approves MCP servers.
 
-mod shown;
+mod masked;
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::{Fault, text};
+use crate::cli::agent_guard::Reach;
 use crate::cli::config::{change, settings};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
-use crate::cli::inside::Reach;
-use crate::cli::place::{Here, home, new_ids};
+use crate::cli::locate::{ProjectLocator, home, new_ids};
 use crate::config::paths::Home;
 use crate::config::{Layer, Server, ServerState};
 use crate::process::{self, Environment};
-use crate::tools::mcp::{Health, Limits, Missing, Options, Pool, Status};
-use shown::Entry;
+use crate::tools::mcp::{Limits, MissingTools, Options, Pool, ServerHealth, ServerStatus};
+use masked::Entry;
 
-/// How long `mxd mcp test` waits: longer than an agent, because nothing else depends on it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Start timeout of `mxd mcp test`. Longer than for an agent, because nothing else waits for it.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -30,31 +30,34 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Show every configured server and whether it may start. Starts nothing.
+    /// List configured servers and their state. Starts nothing.
     List {
-        /// One JSON object per line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
-    /// Start servers that may start, list their tools, say what failed, and end them again.
+    /// Start servers, list their tools, and report failures.
     Test {
-        /// Only this one.
+        /// Test only this server.
         name: Option<String>,
-        /// One JSON object per line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
-    /// Let a server of this repository start. Shows what it would run.
+    /// Approve a server that the repository requests.
+    ///
+    /// Shows what it would run, and asks for confirmation.
     Approve {
+        /// Name of the server.
         name: String,
-        /// Do not ask.
+        /// Do not ask for confirmation.
         #[arg(long)]
         yes: bool,
     },
 }
 
 impl Args {
-    /// Returns what the command does to the approvals. A test starts programs outside of what watches the agent.
+    // A test starts programs outside the agent's sandbox, so it counts as a change.
     pub fn reach(&self) -> Reach {
         match self.action {
             Action::List { .. } => Reach::Reads,
@@ -63,7 +66,7 @@ impl Args {
     }
 }
 
-pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Outcome {
     let home = home()?;
     let merged = settings(console, here, &home)?;
     let code = match args.action {
@@ -80,7 +83,7 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Outcome {
 
 fn list(console: &mut Console, servers: &[Server], json: bool) -> Result<u8, Failure> {
     if servers.is_empty() && !json {
-        console.line("no server is configured; see mcpServers in the documentation of the settings")?;
+        console.line("no servers configured; see mcpServers in the settings documentation")?;
     }
     for server in servers {
         let entry = Entry::of(server);
@@ -101,29 +104,34 @@ fn chosen(servers: Vec<Server>, name: Option<&str>) -> Result<Vec<Server>, Fault
     let Some(name) = name else { return Ok(servers) };
     let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
     let chosen: Vec<Server> = servers.into_iter().filter(|server| server.name == name).collect();
-    if chosen.is_empty() { Err(unknown(name, &names)) } else { Ok(chosen) }
+    if chosen.is_empty() { Err(unknown_server(name, &names)) } else { Ok(chosen) }
 }
 
-fn unknown(name: &str, names: &[String]) -> Fault {
+fn unknown_server(name: &str, names: &[String]) -> Fault {
     let fault = Fault::user(format!("there is no server \"{name}\""));
     if names.is_empty() {
-        fault.hint("no server is configured here; `mxd config path` shows where settings come from")
+        fault.hint("no servers are configured here; `mxd config path` shows where settings come from")
     } else {
         fault.hint(format!("the servers are: {}", names.join(", ")))
     }
 }
 
-/// What a test found out about one server.
 #[derive(Serialize)]
-struct Tested {
+struct TestResult {
     #[serde(flatten)]
-    status: Status,
+    status: ServerStatus,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<String>,
 }
 
-fn test(console: &mut Console, here: &Here, home: &Home, servers: Vec<Server>, json: bool) -> Result<u8, Failure> {
-    // What an earlier test left behind when it was killed.
+fn test(
+    console: &mut Console,
+    here: &ProjectLocator,
+    home: &Home,
+    servers: Vec<Server>,
+    json: bool,
+) -> Result<u8, Failure> {
+    // Processes that a killed test left running.
     let records = home.root().join("running").join("mcp-test");
     process::sweep(&records);
     let root = match here.repository() {
@@ -136,13 +144,13 @@ fn test(console: &mut Console, here: &Here, home: &Home, servers: Vec<Server>, j
         records: Some(records),
         environment: Environment::new(),
         ids: new_ids(),
-        // What a start is given up with is said only if somebody still waits for it.
-        limits: Limits { start: PATIENCE, wait: PATIENCE * 2, ..Limits::default() },
-        // The user looks at what the server offers now.
+        // Wait longer than the start timeout, or its error is not reported.
+        limits: Limits { start: TEST_TIMEOUT, wait: TEST_TIMEOUT * 2, ..Limits::default() },
+        // No cache: the user wants the current list.
         tool_lists: None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| Fault::environment(format!("the runtime cannot be started: {error}")))?;
+    let runtime = runtime.map_err(|error| Fault::environment(format!("cannot start the async runtime: {error}")))?;
     let (status, missing) = runtime.block_on(async {
         let pool = Pool::new(servers, options);
         let found = async {
@@ -154,45 +162,48 @@ fn test(console: &mut Console, here: &Here, home: &Home, servers: Vec<Server>, j
             _ = tokio::signal::ctrl_c() => None,
         };
         pool.shutdown().await;
-        found.ok_or_else(|| Fault::user("interrupted; the servers were ended"))
+        found.ok_or_else(|| Fault::user("interrupted; the servers were stopped"))
     })?;
     let mut failed = false;
     for status in status {
-        let of_it = |missing: &&Missing| missing.server == status.server;
+        let of_it = |missing: &&MissingTools| missing.server == status.server;
         let problems = match &status.health {
-            // Why, and not when somebody else would try again: nobody does after a test.
-            Health::Failed { reason, .. } => vec![reason.clone()],
-            Health::NotStarted
-            | Health::Starting
-            | Health::Ready { .. }
-            | Health::NeedsApproval { .. }
-            | Health::Disabled => missing.iter().filter(of_it).map(|missing| missing.reason.clone()).collect(),
+            // Only the reason: a test does not retry.
+            ServerHealth::Failed { reason, .. } => vec![reason.clone()],
+            ServerHealth::NotStarted
+            | ServerHealth::Starting
+            | ServerHealth::Ready { .. }
+            | ServerHealth::NeedsApproval { .. }
+            | ServerHealth::Disabled => missing.iter().filter(of_it).map(|missing| missing.reason.clone()).collect(),
         };
-        let tested = Tested { status, problems };
-        failed |= matches!(tested.status.health, Health::Failed { .. } | Health::Starting | Health::NotStarted);
+        let result = TestResult { status, problems };
+        failed |= matches!(
+            result.status.health,
+            ServerHealth::Failed { .. } | ServerHealth::Starting | ServerHealth::NotStarted
+        );
         if json {
-            console.json(&tested)?;
+            console.json(&result)?;
         } else {
-            tell(console, &tested)?;
+            print_result(console, &result)?;
         }
     }
     Ok(if failed { exit::PROBLEMS } else { 0 })
 }
 
-fn tell(console: &mut Console, tested: &Tested) -> Result<(), Failure> {
-    let Status { server, health } = &tested.status;
+fn print_result(console: &mut Console, result: &TestResult) -> Result<(), Failure> {
+    let ServerStatus { server, health } = &result.status;
     match health {
-        Health::Ready { tools, protocol, .. } => {
+        ServerHealth::Ready { tools, protocol, .. } => {
             let count = text::count(tools.len(), "tool", "tools");
             console.line(&format!("{server}  ready, {count} (protocol {protocol})"))?;
             tools.iter().try_for_each(|tool| console.line(&format!("  {tool}")))?;
         }
-        Health::Failed { .. } => console.line(&format!("{server}  failed"))?,
-        Health::Starting | Health::NotStarted => console.line(&format!("{server}  not ready"))?,
-        Health::NeedsApproval { .. } => console.line(&format!("{server}  needs approval, not started"))?,
-        Health::Disabled => console.line(&format!("{server}  disabled, not started"))?,
+        ServerHealth::Failed { .. } => console.line(&format!("{server}  failed"))?,
+        ServerHealth::Starting | ServerHealth::NotStarted => console.line(&format!("{server}  not ready"))?,
+        ServerHealth::NeedsApproval { .. } => console.line(&format!("{server}  needs approval, not started"))?,
+        ServerHealth::Disabled => console.line(&format!("{server}  disabled, not started"))?,
     }
-    for line in tested.problems.iter().flat_map(|problem| problem.lines()) {
+    for line in result.problems.iter().flat_map(|problem| problem.lines()) {
         console.line(&format!("  {line}"))?;
     }
     Ok(())
@@ -200,7 +211,7 @@ fn tell(console: &mut Console, tested: &Tested) -> Result<(), Failure> {
 
 fn approve(
     console: &mut Console,
-    here: &Here,
+    here: &ProjectLocator,
     home: &Home,
     servers: &[Server],
     name: &str,
@@ -214,33 +225,35 @@ fn approve(
     let Some((server, hash)) = waiting else {
         if named.is_empty() {
             let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
-            return Err(unknown(name, &names).into());
+            return Err(unknown_server(name, &names).into());
         }
-        console.line(&format!("{name} does not wait for an approval; nothing was changed"))?;
+        console.line(&format!("{name} needs no approval; nothing changed"))?;
         return Ok(0);
     };
-    console.line(&format!("{} asks for the server \"{name}\":", server.origin))?;
+    console.line(&format!("{} requests the server \"{name}\":", server.origin))?;
     for line in server.in_full() {
         console.line(&format!("  {line}"))?;
     }
-    console.line("It runs as you do, outside of any sandbox. A change of its entry asks again.")?;
-    if !yes && !confirmed(console)? {
-        console.line("nothing was changed")?;
+    console.line("It runs as your user, outside any sandbox. If its entry changes, it needs approval again.")?;
+    if !yes && !confirm(console)? {
+        console.line("nothing changed")?;
         return Ok(exit::PROBLEMS);
     }
     change(console, here, home, Layer::Local, |edit| edit.approve(hash))?;
     Ok(0)
 }
 
-fn confirmed(console: &mut Console) -> Result<bool, Failure> {
+fn confirm(console: &mut Console) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Fault::user("there is nobody to ask: the input is not a terminal")
-            .hint("read what would run, then repeat the command with --yes")
+        return Err(Fault::user("cannot ask for confirmation: stdin is not a terminal")
+            .hint("review what would run, then repeat the command with --yes")
             .into());
     }
     console.finish()?;
     console.note("Approve it? Type yes:");
     let mut answer = String::new();
-    io::stdin().read_line(&mut answer).map_err(|error| Fault::environment(format!("no answer came: {error}")))?;
+    io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Fault::environment(format!("cannot read the answer: {error}")))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

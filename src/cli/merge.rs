@@ -1,87 +1,87 @@
-//! `mxd merge`: a task's work into another branch, looked at first, and back again.
+//! `mxd merge`: merges a task's branch, previews that, undoes it, or cancels a queued merge.
 
 use crate::app::{draft_conflicts, edit_files};
 use crate::base::text;
+use crate::cli::TASK_HELP;
+use crate::cli::agent_guard::Reach;
 use crate::cli::console::{Console, Failure, Outcome as Exit};
 use crate::cli::exit;
-use crate::cli::inside::Reach;
-use crate::cli::outcome::say;
-use crate::cli::place::Here;
-use crate::cli::viewer::Viewer;
-use crate::cli::work::{Agents, Wishes, find, with_engine};
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_engine::{AgentStart, Overrides, find, with_engine};
+use crate::cli::open_read_only::Viewer;
+use crate::cli::outcome::print;
 use crate::engine::command::{Command, OnConflict};
-use crate::engine::review::{Goal, How, MergePreview};
+use crate::engine::review::{MergePreview, MergeStrategy, MergeTarget};
 
 #[derive(clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command")]
 pub struct Args {
-    /// The task: its id, or the first 8 and more characters of it.
+    #[arg(help = TASK_HELP)]
     task: String,
-    /// All of it as one commit.
+    /// Squash all commits into one.
     #[arg(long)]
     squash: bool,
-    /// Each of its commits again, on top of the target.
+    /// Rebase the commits onto the target.
     #[arg(long, conflicts_with = "squash")]
     rebase: bool,
-    /// Where it goes.
+    /// Target branch.
     #[arg(long, value_enum, default_value_t = Into::Above)]
     into: Into,
-    /// Only say what would happen. The exit code is 1 if it would be refused.
+    /// Show what would happen; exit with 1 if refused.
     #[arg(long, conflicts_with_all = ["undo", "resolve"])]
     preview: bool,
-    /// Take the last merge of the task back.
+    /// Undo the task's last merge.
     #[arg(long, conflicts_with_all = ["squash", "rebase", "resolve"])]
     undo: bool,
-    /// Cancel the merge that waits for another task's agent to pause.
+    /// Cancel a queued merge.
     #[arg(long, conflicts_with_all = ["squash", "rebase", "resolve", "undo", "preview"])]
     cancel: bool,
-    /// If it conflicts, send the conflicts to the task's agent.
+    /// On conflict, ask the task's agent to resolve it.
     #[arg(long)]
     resolve: bool,
-    /// If it conflicts, open the conflicts in $EDITOR; without conflict marks left, what you made of them is merged.
+    /// On conflict, open the files in $EDITOR, then merge.
     #[arg(long, conflicts_with_all = ["resolve", "rebase", "undo", "cancel", "preview"])]
     edit: bool,
-    /// The answer as JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Into {
-    /// The branch of the task above; for tasks below the root, the base branch.
+    /// The parent task's branch; below the root, the base branch.
     Above,
     /// The project's base branch.
     Base,
 }
 
 impl Into {
-    fn goal(self) -> Goal {
+    fn target(self) -> MergeTarget {
         match self {
-            Self::Above => Goal::Above,
-            Self::Base => Goal::Base,
+            Self::Above => MergeTarget::Parent,
+            Self::Base => MergeTarget::Base,
         }
     }
 }
 
 impl Args {
-    /// Returns what the command does to tasks and files.
     pub fn reach(&self) -> Reach {
         Reach::changes(!self.preview)
     }
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Exit {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Exit {
     if args.preview {
         return preview(console, here, args);
     }
     let how = match (args.squash, args.rebase) {
-        (true, _) => How::Squash,
-        (false, true) => How::Rebase,
-        (false, false) => How::Merge,
+        (true, _) => MergeStrategy::Squash,
+        (false, true) => MergeStrategy::Rebase,
+        (false, false) => MergeStrategy::Merge,
     };
-    let into = args.into.goal();
-    let outcome = with_engine(console, here, Agents::Leave, Wishes::default(), |handle| async move {
-        let (snapshot, _) = handle.look().await?;
+    let into = args.into.target();
+    let outcome = with_engine(console, here, AgentStart::Hold, Overrides::default(), |handle| async move {
+        let (snapshot, _) = handle.subscribe().await?;
         let task = find(&snapshot, &args.task)?;
         let mut conflicts = if args.resolve { OnConflict::AskAgent } else { OnConflict::Refuse };
         if args.edit && !handle.merge_preview(task, into).await?.conflicts.is_empty() {
@@ -99,15 +99,15 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Exit {
         console.json(&outcome)?;
         console.finish()?;
     } else {
-        say(console, &outcome, "merged")?;
+        print(console, &outcome, "merged")?;
     }
     Ok(0)
 }
 
-fn preview(console: &mut Console, here: &Here, args: &Args) -> Exit {
+fn preview(console: &mut Console, here: &ProjectLocator, args: &Args) -> Exit {
     let viewer = Viewer::open(console, here)?;
-    let (task, goal) = (viewer.find(&args.task)?, args.into.goal());
-    let found = viewer.ask(async |handle| handle.merge_preview(task, goal).await)?;
+    let (task, target) = (viewer.find(&args.task)?, args.into.target());
+    let found = viewer.ask(async |handle| handle.merge_preview(task, target).await)?;
     if args.json {
         console.json(&found)?;
     } else {
@@ -128,25 +128,25 @@ fn show(console: &mut Console, found: &MergePreview) -> Result<(), Failure> {
         found.removed
     ))?;
     for conflict in &found.conflicts {
-        console.line(&format!("conflict: {}, {}", conflict.path.display(), conflict.kind.words()))?;
+        console.line(&format!("conflict: {}, {}", conflict.path.display(), conflict.kind.description()))?;
     }
     if !found.conflicts.is_empty() {
-        console.line("to be solved by its agent (--resolve) or by you (--edit)")?;
+        console.line("resolve with the agent (--resolve) or in $EDITOR (--edit)")?;
     }
     for side in &found.dirty {
-        console.line(&format!("in the way: {}", side.reason))?;
+        console.line(&format!("blocked: {}", side.reason))?;
     }
     match &found.checkout {
-        Some(path) => console.line(&format!("{} would follow", path.display()))?,
-        None => console.line(&format!("{} is checked out nowhere: only the branch would move", found.target))?,
+        Some(path) => console.line(&format!("{} would be updated", path.display()))?,
+        None => console.line(&format!("{} is not checked out: only the branch would move", found.target))?,
     }
     match (&found.verify, &found.receipt) {
-        (None, _) => console.line("not checked: no `verify` is set")?,
+        (None, _) => console.line("not verified: no `verify` command is set")?,
         (Some(command), Some(receipt)) if found.fresh => {
             let verdict = if receipt.passed() { "succeeded" } else { "failed" };
-            console.line(&format!("checked: `{command}` {verdict}"))?;
+            console.line(&format!("verified: `{command}` {verdict}"))?;
         }
-        (Some(command), Some(_) | None) => console.line(&format!("to be checked first: `{command}`"))?,
+        (Some(command), Some(_) | None) => console.line(&format!("to verify first: `{command}`"))?,
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! What a command came to, in the words of the command line.
+//! Prints the outcome of engine commands.
 
 use crate::cli::console::{Console, Failure};
-use crate::engine::command::{Outcome, WayBack, words};
+use crate::engine::command::{Outcome, UndoAction, sentence};
 
-/// Says what a command came to: `done`, unless there is more to know.
-pub fn say(console: &mut Console, outcome: &Outcome, done: &str) -> Result<(), Failure> {
+/// Prints the sentence for an outcome, or `done` if it has none.
+pub fn print(console: &mut Console, outcome: &Outcome, done: &str) -> Result<(), Failure> {
     match outcome {
         Outcome::Created { task, .. } => console.line(&task.to_string())?,
         outcome => console.line(&sentence(outcome).unwrap_or_else(|| done.to_owned()))?,
@@ -12,22 +12,22 @@ pub fn say(console: &mut Console, outcome: &Outcome, done: &str) -> Result<(), F
     console.finish()
 }
 
-/// Returns what should be known of an outcome. `None` if it is only done.
+/// Returns a sentence about an outcome, or `None` if there is nothing to add.
 pub fn sentence(outcome: &Outcome) -> Option<String> {
     match outcome {
-        Outcome::Created { task, .. } => Some(format!("made task {task}")),
-        Outcome::AgentAsked(_) => Some("its agent was asked to".to_owned()),
-        outcome => words::sentence(outcome, &command),
+        Outcome::Created { task, .. } => Some(format!("created task {task}")),
+        Outcome::AgentAsked(_) => Some("asked the agent to do it".to_owned()),
+        outcome => sentence::sentence(outcome, &command),
     }
 }
 
-/// Returns the command that takes an outcome back.
-fn command(way: WayBack) -> String {
-    match way {
-        WayBack::UndoMerge(task) => format!("`mxd merge {} --undo`", task.short()),
-        WayBack::CancelMerge(task) => format!("`mxd merge {} --cancel`", task.short()),
-        WayBack::Redo(task) => format!("`mxd rewind {} --redo`", task.short()),
-        WayBack::Restore(task) => format!("`mxd restore {task}`"),
+/// Returns the command that undoes an outcome.
+fn command(undo: UndoAction) -> String {
+    match undo {
+        UndoAction::UndoMerge(task) => format!("`mxd merge {} --undo`", task.short()),
+        UndoAction::CancelMerge(task) => format!("`mxd merge {} --cancel`", task.short()),
+        UndoAction::Redo(task) => format!("`mxd rewind {} --redo`", task.short()),
+        UndoAction::Restore(task) => format!("`mxd restore {task}`"),
     }
 }
 

@@ -1,8 +1,8 @@
-//! `mxd --plain`: the same engine for screen readers and plain terminals. Lines are only ever added; what is typed goes to
-//! the task that was gone to last; a number answers the question that is shown.
+//! `mxd --plain`: the line-by-line display end for screen readers and plain terminals. Only ever appends lines. Input
+//! goes to the current task; a number answers the question shown.
 //!
-//! Without a model it opens all the same: what there is can be looked at, and what is written at a terminal is kept for when
-//! there is one. A script that asks for work is refused instead: it could not tell that nobody took it up.
+//! It also opens without a provider: the project can be read, and messages typed at a terminal are queued. Input from a
+//! script is refused instead, because the script could not tell that no agent runs.
 
 use std::io::IsTerminal as _;
 
@@ -10,116 +10,126 @@ use tokio::sync::mpsc;
 
 use crate::base::{Fault, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::first::{self, Then};
+use crate::cli::locate::{ProjectLocator, home};
+use crate::cli::onboarding::{self, NextStep};
+use crate::cli::open_engine::{AgentStart, Overrides, check_model_access, runtime, with_engine};
 use crate::cli::outcome::sentence;
-use crate::cli::place::{Here, home};
-use crate::cli::run::{Front, INTERRUPTED, Outputs};
-use crate::cli::signals::{Heard, Signals};
-use crate::cli::work::{Agents, Wishes, can_reach_a_model, runtime, with_engine};
+use crate::cli::run::{INTERRUPTED, Outputs, RunDisplay};
+use crate::cli::signals::{SignalRequest, Signals};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outgoing, StopScope};
-use crate::engine::models::Choice;
+use crate::engine::models::CommandLineChoice;
 use crate::engine::update::Update;
-use crate::model::ask::Given;
+use crate::model::ask::AskReply;
 use crate::model::message::Delivery;
 
-const HELP: &str = "What you type goes to the task you are at. A number answers the question that is shown.
+const HELP: &str = "Text goes to the current task. A number answers the question shown.
 /tasks        list the tasks, numbered
-/go N         go to task N of that list
-/asks         list what waits for you
-/answer WORDS answer the question that is shown in your own words
-/new TITLE    make a task below the one you are at
-/stop         stop the agent of this task and what is below it
-/interrupt    cut its turn short
-/diff         how much each task has changed
-/set_up       set up how a model is reached
-/quit         stop everything, keep everything, end
-Ctrl-C        interrupt the agents at work; twice: end";
+/go N         switch to task N of that list
+/asks         list open questions
+/answer TEXT  answer the question shown
+/new TITLE    create a subtask of the current task
+/stop         stop the current task and its subtasks
+/interrupt    interrupt the agent's turn
+/diff         show how much each task has changed
+/set_up       set up a model provider
+/quit         stop all agents and quit; work resumes next time
+Ctrl-C        interrupt the agents; twice: quit";
 
-pub fn run(console: &mut Console, here: &Here) -> Outcome {
-    let mut lines = typed();
-    let mut asks = Asks::WhatIsMissing;
+pub fn run(console: &mut Console, here: &ProjectLocator) -> Outcome {
+    let mut lines = read_lines();
+    let mut scope = SetupScope::Missing;
     let code = loop {
-        if let Then::Leave(code) = greet(console, here, &mut lines, asks)? {
+        if let NextStep::Exit(code) = greet(console, here, &mut lines, scope)? {
             break code;
         }
-        let missing = unreachable(here)?;
-        // Nobody is started who could not say a word: that would only make a question of it.
-        let agents = if missing.is_some() { Agents::Leave } else { Agents::Start };
+        let missing = model_access_fault(here)?;
+        // An agent without a provider would only raise a failure.
+        let agents = if missing.is_some() { AgentStart::Hold } else { AgentStart::Start };
         let (mut out, lines) = (Console::new(), &mut lines);
         let (out, missing) = (&mut out, missing.as_ref());
-        let end = with_engine(console, here, agents, Wishes::default(), |handle| async move {
-            talk(out, &handle, lines, missing).await
+        let end = with_engine(console, here, agents, Overrides::default(), |handle| async move {
+            run_session(out, &handle, lines, missing).await
         })?;
         match end {
             End::Code(code) => break code,
-            End::SetUp => asks = Asks::Everything,
+            End::SetUp => scope = SetupScope::Everything,
         }
     };
     console.finish()?;
     Ok(code)
 }
 
-/// What the set-up asks for.
+/// How much the set-up asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asks {
-    WhatIsMissing,
+enum SetupScope {
+    Missing,
     Everything,
 }
 
-/// How the talk ended.
+/// How a session ended.
 enum End {
     Code(u8),
-    /// The person wants to set up how a model is reached.
+    /// The user wants to set up a provider.
     SetUp,
 }
 
-/// Asks for what is missing where somebody can answer. Else says what was found, at the first start in a repository and
-/// as long as no model can be reached.
-fn greet(console: &mut Console, here: &Here, lines: &mut Typed, asks: Asks) -> Result<Then, Failure> {
+/// Runs the set-up if stdin is a terminal. Otherwise prints the findings, on the first start in a repository and as
+/// long as no provider is configured.
+fn greet(
+    console: &mut Console,
+    here: &ProjectLocator,
+    lines: &mut InputLines,
+    scope: SetupScope,
+) -> Result<NextStep, Failure> {
     let home = home()?;
     let settings = here.settings(&home)?.settings;
     if std::io::stdin().is_terminal() {
-        return runtime()?.block_on(first::guide_in_lines(
+        return runtime()?.block_on(onboarding::guide_in_lines(
             console,
             here,
             &home,
             &settings,
-            asks == Asks::Everything,
+            scope == SetupScope::Everything,
             lines,
         ));
     }
     here.repository()?;
-    if here.peek(&home)?.is_some() && first::is_set_up(&settings) {
-        return Ok(Then::Open { decided: false });
+    if here.peek(&home)?.is_some() && onboarding::is_set_up(&settings) {
+        return Ok(NextStep::Open { decided: false });
     }
-    let findings = runtime()?.block_on(first::Findings::gather(&settings, &home));
+    let findings = runtime()?.block_on(onboarding::Findings::gather(&settings, &home));
     findings.lines().iter().for_each(|line| console.note(line));
     console.note(findings.next());
-    Ok(Then::Open { decided: false })
+    Ok(NextStep::Open { decided: false })
 }
 
-/// Returns why no agent could be started, if that is so.
-fn unreachable(here: &Here) -> Result<Option<Fault>, Failure> {
+/// Returns the reason why no agent can start, or `None` if a provider is configured.
+fn model_access_fault(here: &ProjectLocator) -> Result<Option<Fault>, Failure> {
     let settings = here.settings(&home()?)?.settings;
-    Ok(can_reach_a_model(&settings, &Choice::default()).err())
+    Ok(check_model_access(&settings, &CommandLineChoice::default()).err())
 }
 
-async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Option<&Fault>) -> Result<End, Failure> {
+async fn run_session(
+    out: &mut Console,
+    handle: &Handle,
+    lines: &mut InputLines,
+    missing: Option<&Fault>,
+) -> Result<End, Failure> {
     let mut signals = Signals::listen()?;
     let mut warned = false;
-    let (snapshot, mut watcher) = handle.look().await?;
+    let (snapshot, mut watcher) = handle.subscribe().await?;
     let mut at = snapshot.root;
-    let mut front = Front::new(false).with(Outputs::Beginning);
+    let mut display = RunDisplay::new(false).with_outputs(Outputs::Beginning);
     out.line(&format!(
-        "Matrix on {}, branch {}. /help says what you can type.",
+        "Matrix on {}, branch {}. /help lists the commands.",
         snapshot.project.name, snapshot.project.base_branch
     ))?;
     if missing.is_some() && std::io::stdin().is_terminal() {
-        out.line("No model is set up, so nobody can answer yet. /set_up asks for what is missing; until then what you write is kept.")?;
+        out.line("No model provider is configured. /set_up configures one; until then messages are queued.")?;
     }
-    front.begin(out, snapshot)?;
-    list_asks(out, &front)?;
+    display.reset(out, snapshot)?;
+    list_asks(out, &display)?;
     out.finish()?;
     loop {
         tokio::select! {
@@ -127,43 +137,43 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
             line = lines.recv() => match line {
                 Some(Ok(line)) => {
                     warned = false;
-                    let next = obey(out, handle, &front, &mut at, line.trim(), missing).await?;
+                    let next = run_line(out, handle, &display, &mut at, line.trim(), missing).await?;
                     out.finish()?;
                     if let Some(end) = next {
                         return Ok(end);
                     }
                 }
-                // Nobody types any more. What runs goes on to its end when nobody is at a terminal.
+                // End of input. A script waits until the agents are done.
                 None if std::io::stdin().is_terminal() => return Ok(End::Code(0)),
                 None => {
-                    let cut_short = front.until_quiet(out, handle, &mut watcher, None, &mut signals).await?;
-                    front.show_stalls(out)?;
-                    return Ok(End::Code(cut_short.unwrap_or_else(|| front.code())));
+                    let cut_short = display.until_quiet(out, handle, &mut watcher, None, &mut signals).await?;
+                    display.show_stalls(out)?;
+                    return Ok(End::Code(cut_short.unwrap_or_else(|| display.code())));
                 }
-                Some(Err(error)) => return Err(Fault::environment(format!("cannot read what is typed: {error}")).into()),
+                Some(Err(error)) => return Err(Fault::environment(format!("cannot read stdin: {error}")).into()),
             },
-            heard = signals.next() => match heard {
-                Heard::End(code) => return Ok(End::Code(code)),
-                Heard::Interrupt => {
-                    if warned || !front.is_working() {
+            request = signals.next() => match request {
+                SignalRequest::Exit(code) => return Ok(End::Code(code)),
+                SignalRequest::Interrupt => {
+                    if warned || !display.is_working() {
                         return Ok(End::Code(INTERRUPTED));
                     }
                     warned = true;
-                    out.note("interrupting; once more ends");
-                    front.interrupt(handle).await;
+                    out.note("interrupting; press Ctrl-C again to quit");
+                    display.interrupt(handle).await;
                 }
             },
             update = watcher.next() => match update {
                 Update::Ended => return Ok(End::Code(0)),
                 Update::Resync => {
-                    let (snapshot, fresh) = handle.look().await?;
+                    let (snapshot, fresh) = handle.subscribe().await?;
                     watcher = fresh;
-                    front.begin(out, snapshot)?;
+                    display.reset(out, snapshot)?;
                 }
                 update => {
-                    front.show(out, &update)?;
+                    display.show(out, &update)?;
                     if update == Update::Quiet {
-                        list_asks(out, &front)?;
+                        list_asks(out, &display)?;
                     }
                     out.finish()?;
                 }
@@ -172,11 +182,11 @@ async fn talk(out: &mut Console, handle: &Handle, lines: &mut Typed, missing: Op
     }
 }
 
-/// What is typed, line by line.
-pub type Typed = mpsc::UnboundedReceiver<std::io::Result<String>>;
+/// Lines from stdin.
+pub type InputLines = mpsc::UnboundedReceiver<std::io::Result<String>>;
 
-/// Returns what is typed. A thread of its own waits for it: it ends with the program.
-pub fn typed() -> Typed {
+/// Reads stdin on a thread of its own, which ends with the program.
+pub fn read_lines() -> InputLines {
     let (sender, lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lines() {
@@ -188,11 +198,12 @@ pub fn typed() -> Typed {
     lines
 }
 
-/// Does what a line says. Returns how the talk ends, if it was the last. `missing` says why nobody can be started.
-async fn obey(
+/// Executes a line of input. Returns the end of the session if it was the last one. `missing` is the reason why no
+/// agent can start.
+async fn run_line(
     out: &mut Console,
     handle: &Handle,
-    front: &Front,
+    display: &RunDisplay,
     at: &mut TaskId,
     line: &str,
     missing: Option<&Fault>,
@@ -208,19 +219,19 @@ async fn obey(
             return Ok(None);
         }
         "/tasks" => {
-            list_tasks(out, front, *at)?;
+            list_tasks(out, display, *at)?;
             return Ok(None);
         }
-        "/asks" if front.first_ask().is_none() => {
-            out.line("nothing waits for you")?;
+        "/asks" if display.first_ask().is_none() => {
+            out.line("no open questions")?;
             return Ok(None);
         }
         "/asks" => {
-            list_asks(out, front)?;
+            list_asks(out, display)?;
             return Ok(None);
         }
         "/diff" => {
-            for view in front.in_order() {
+            for view in display.in_order() {
                 if let Some(diff) = view.diff {
                     out.line(&format!(
                         "{}: {} files, +{} -{}",
@@ -234,7 +245,7 @@ async fn obey(
             return Ok(None);
         }
         "/go" => {
-            let tasks = front.in_order();
+            let tasks = display.in_order();
             match rest.parse::<usize>().ok().and_then(|number| tasks.get(number.checked_sub(1)?)) {
                 Some(view) => {
                     *at = view.node.id;
@@ -245,25 +256,25 @@ async fn obey(
             return Ok(None);
         }
         "/new" => {
-            let draft = crate::engine::command::Draft { title: rest.to_owned(), ..Default::default() };
-            Command::Create { parent: *at, before: None, draft, start: crate::engine::command::Start::Now }
+            let draft = crate::engine::command::TaskDraft { title: rest.to_owned(), ..Default::default() };
+            Command::Create { parent: *at, before: None, draft, start: crate::engine::command::TaskStart::Now }
         }
         "/stop" => Command::Stop { scope: StopScope::Subtree(*at) },
         "/interrupt" => Command::Interrupt { task: *at },
-        "/answer" => match front.first_ask() {
-            Some((task, ask)) => Command::Answer { task, ask: ask.id, reply: Given::Text(rest.to_owned()) },
+        "/answer" => match display.first_ask() {
+            Some((task, ask)) => Command::Answer { task, ask: ask.id, reply: AskReply::Text(rest.to_owned()) },
             None => {
-                out.line("nothing waits for you")?;
+                out.line("no open questions")?;
                 return Ok(None);
             }
         },
         _ if word.starts_with('/') => {
-            out.line(&format!("{word} is not known; /help says what you can type"))?;
+            out.line(&format!("unknown command {word}; /help lists the commands"))?;
             return Ok(None);
         }
-        _ => match (line.parse::<usize>(), front.first_ask()) {
+        _ => match (line.parse::<usize>(), display.first_ask()) {
             (Ok(number @ 1..), Some((task, ask))) if !ask.choices.is_empty() => {
-                Command::Answer { task, ask: ask.id, reply: ask.numbered(number) }
+                Command::Answer { task, ask: ask.id, reply: ask.reply_with_number(number) }
             }
             _ => Command::Send {
                 task: *at,
@@ -289,17 +300,17 @@ async fn obey(
         }
     }
     if missing.is_some() {
-        out.line("kept; it is taken up when a model is set up")?;
+        out.line("queued until a model provider is configured")?;
     }
     Ok(None)
 }
 
-fn list_tasks(out: &mut Console, front: &Front, at: TaskId) -> Result<(), Failure> {
-    for (view, number) in front.in_order().iter().zip(1..) {
-        let here = if view.node.id == at { ", you are here" } else { "" };
-        let asks = if view.asks.is_empty() { "" } else { ", asks you" };
-        let waits = if view.queued_merge.is_some() { ", merge waits" } else { "" };
-        let works = if view.is_working() { ", at work" } else { "" };
+fn list_tasks(out: &mut Console, display: &RunDisplay, at: TaskId) -> Result<(), Failure> {
+    for (view, number) in display.in_order().iter().zip(1..) {
+        let here = if view.node.id == at { ", current" } else { "" };
+        let asks = if view.asks.is_empty() { "" } else { ", has a question" };
+        let waits = if view.queued_merge.is_some() { ", merge queued" } else { "" };
+        let works = if view.is_working() { ", working" } else { "" };
         out.line(&format!(
             "{number}. {}, {}{works}{waits}{asks}{here}",
             text::headline(&view.node.title, 60),
@@ -309,8 +320,8 @@ fn list_tasks(out: &mut Console, front: &Front, at: TaskId) -> Result<(), Failur
     Ok(())
 }
 
-fn list_asks(out: &mut Console, front: &Front) -> Result<(), Failure> {
-    let Some((_, title, ask)) = front.asks().next() else { return Ok(()) };
+fn list_asks(out: &mut Console, display: &RunDisplay) -> Result<(), Failure> {
+    let Some((_, title, ask)) = display.asks().next() else { return Ok(()) };
     out.line(&format!("? {}: {}", text::headline(title, 60), ask.question))?;
     for line in ask.detail.trim().lines() {
         out.line(&format!("    {line}"))?;
@@ -319,13 +330,13 @@ fn list_asks(out: &mut Console, front: &Front) -> Result<(), Failure> {
         out.line(&format!("  {number}. {choice}"))?;
     }
     out.line(if ask.choices.is_empty() {
-        "  /answer and your words"
+        "  answer with /answer TEXT"
     } else {
-        "  a number, or /answer and your words"
+        "  answer with a number, or /answer TEXT"
     })?;
-    for (_, title, ask) in front.asks().skip(1) {
+    for (_, title, ask) in display.asks().skip(1) {
         let (title, question) = (text::headline(title, 40), text::headline(&ask.question, 80));
-        out.line(&format!("after that, {title}: {question}"))?;
+        out.line(&format!("next: {title}: {question}"))?;
     }
     Ok(())
 }

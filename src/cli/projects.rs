@@ -1,14 +1,14 @@
-//! `mxd projects`: which repositories are registered.
+//! `mxd projects`: lists registered repositories.
 
 use serde::Serialize;
 
 use crate::cli::console::{Console, Outcome};
-use crate::cli::place::{home, registry};
+use crate::cli::locate::{home, registry};
 use crate::model::Project;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// One project per line, as JSON.
+    /// Print one JSON project per line.
     #[arg(long)]
     json: bool,
 }
@@ -32,7 +32,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
             console.json(&Row { project, exists })?;
             continue;
         }
-        let gone = if exists { "" } else { "  (the folder is gone)" };
+        let gone = if exists { "" } else { "  (folder not found)" };
         let Project { id, name, path, base_branch, .. } = project;
         console.line(&format!("{id}  {name:<width$}  {base_branch}  {}{gone}", path.display()))?;
     }

@@ -1,74 +1,74 @@
-//! `mxd rewind`: back to an earlier turn, with a look at what that undoes; forth again; a message said differently.
+//! `mxd rewind`: rewinds a task to an earlier turn, previews that, redoes it, or replaces a message.
 
 use crate::base::{Fault, MessageId, text};
+use crate::cli::TASK_HELP;
+use crate::cli::agent_guard::Reach;
 use crate::cli::console::{Console, Failure, Outcome as Exit};
 use crate::cli::diff::turn;
-use crate::cli::inside::Reach;
-use crate::cli::outcome::say;
-use crate::cli::place::Here;
-use crate::cli::viewer::Viewer;
-use crate::cli::work::{Agents, Wishes, find, with_engine};
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_engine::{AgentStart, Overrides, find, with_engine};
+use crate::cli::open_read_only::Viewer;
+use crate::cli::outcome::print;
 use crate::engine::command::Command;
-use crate::engine::review::{Extent, RewindPreview, TurnView};
+use crate::engine::review::{RewindPreview, RewindScope, TurnView};
 use crate::model::diff::FileStatus;
 
 #[derive(clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command")]
 pub struct Args {
-    /// The task: its id, or the first 8 and more characters of it.
+    #[arg(help = TASK_HELP)]
     task: String,
-    /// The turn after which things are to be as they were: its number, or its id.
+    /// Rewind to after this turn (number or id).
     #[arg(long, value_name = "TURN", conflicts_with_all = ["start", "redo", "edit", "list"])]
     to: Option<String>,
-    /// To before the first turn.
+    /// Rewind to before the first turn.
     #[arg(long, conflicts_with_all = ["redo", "edit", "list"])]
     start: bool,
-    /// Only the conversation; files stay.
+    /// Rewind only the conversation; keep the files.
     #[arg(long)]
     conversation: bool,
-    /// Only the files; the agent still knows what it did.
+    /// Rewind only the files; keep the conversation.
     #[arg(long, conflicts_with = "conversation")]
     files: bool,
-    /// Only say what would be undone, and what cannot be.
+    /// Show what would be undone, and what cannot be.
     #[arg(long, conflicts_with_all = ["redo", "edit"])]
     preview: bool,
-    /// Take the last rewind back.
+    /// Redo: undo the last rewind.
     #[arg(long, conflicts_with_all = ["edit", "list"])]
     redo: bool,
-    /// Go back to before a message was read, and say something else instead: its id, then the words.
+    /// Rewind to before MESSAGE (an id) and send TEXT instead.
     #[arg(long, value_names = ["MESSAGE", "TEXT"], num_args = 2, conflicts_with = "list")]
     edit: Vec<String>,
     /// List the turns.
     #[arg(long)]
     list: bool,
-    /// The answer as JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }
 
 impl Args {
-    fn extent(&self) -> Extent {
+    fn extent(&self) -> RewindScope {
         match (self.conversation, self.files) {
-            (true, _) => Extent::Conversation,
-            (false, true) => Extent::Files,
-            (false, false) => Extent::Both,
+            (true, _) => RewindScope::Conversation,
+            (false, true) => RewindScope::Files,
+            (false, false) => RewindScope::Both,
         }
     }
 }
 
 impl Args {
-    /// Returns what the command does to tasks and files.
     pub fn reach(&self) -> Reach {
         Reach::changes(!(self.preview || self.list))
     }
 }
 
-pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Exit {
     if args.list {
         return list(console, here, &args);
     }
     if !args.redo && args.edit.is_empty() && args.to.is_none() && !args.start {
-        return Err(Fault::user("say where to go back to: --to TURN, --start, or --redo")
+        return Err(Fault::user("no target given: use --to TURN, --start or --redo")
             .hint("`mxd rewind TASK --list` lists the turns")
             .into());
     }
@@ -76,8 +76,8 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
         return preview(console, here, &args);
     }
     let (json, extent) = (args.json, args.extent());
-    let outcome = with_engine(console, here, Agents::Leave, Wishes::default(), |handle| async move {
-        let (snapshot, _) = handle.look().await?;
+    let outcome = with_engine(console, here, AgentStart::Hold, Overrides::default(), |handle| async move {
+        let (snapshot, _) = handle.subscribe().await?;
         let task = find(&snapshot, &args.task)?;
         let turns = handle.turns(task).await?;
         let command = if args.redo {
@@ -96,12 +96,12 @@ pub fn run(console: &mut Console, here: &Here, args: Args) -> Exit {
         console.json(&outcome)?;
         console.finish()?;
     } else {
-        say(console, &outcome, "sent; `mxd run` lets the agent work on it")?;
+        print(console, &outcome, "sent; continue with `mxd run`")?;
     }
     Ok(0)
 }
 
-fn list(console: &mut Console, here: &Here, args: &Args) -> Exit {
+fn list(console: &mut Console, here: &ProjectLocator, args: &Args) -> Exit {
     let viewer = Viewer::open(console, here)?;
     let task = viewer.find(&args.task)?;
     let turns = viewer.ask(async |handle| handle.turns(task).await)?;
@@ -121,7 +121,7 @@ fn list(console: &mut Console, here: &Here, args: &Args) -> Exit {
 
 fn line(view: &TurnView) -> String {
     let files = if view.changed { "changed files" } else { "" };
-    let said = match (view.said.as_str(), view.calls.as_slice()) {
+    let content = match (view.text.as_str(), view.calls.as_slice()) {
         ("", calls) => calls.join(", "),
         (said, _) => said.to_owned(),
     };
@@ -130,10 +130,10 @@ fn line(view: &TurnView) -> String {
         (prompt, Some(message)) => format!("  (after \"{}\", message {message})", text::headline(prompt, 50)),
         (prompt, None) => format!("  (after \"{}\")", text::headline(prompt, 50)),
     };
-    format!("{:>4}  {}  {files:<13}  {said}{prompt}", view.number, view.at.to_seconds_string())
+    format!("{:>4}  {}  {files:<13}  {content}{prompt}", view.number, view.at.to_seconds_string())
 }
 
-fn preview(console: &mut Console, here: &Here, args: &Args) -> Exit {
+fn preview(console: &mut Console, here: &ProjectLocator, args: &Args) -> Exit {
     let viewer = Viewer::open(console, here)?;
     let task = viewer.find(&args.task)?;
     let found = viewer.ask(async |handle| {
@@ -152,12 +152,15 @@ fn preview(console: &mut Console, here: &Here, args: &Args) -> Exit {
 
 fn show(console: &mut Console, found: &RewindPreview) -> Result<(), Failure> {
     if found.extent.has_conversation() {
-        let (turns, read) = (text::count(found.turns, "turn", "turns"), text::count(found.read, "message", "messages"));
-        console.line(&format!("undone: {turns}, {read} that were read"))?;
+        let turns = text::count(found.turns, "turn", "turns");
+        console.line(&format!(
+            "undone: {turns}, {}",
+            text::count(found.read, "delivered message", "delivered messages")
+        ))?;
     }
     for file in &found.files {
         let what = match file.status {
-            FileStatus::Added | FileStatus::Untracked => "comes back",
+            FileStatus::Added | FileStatus::Untracked => "is restored",
             FileStatus::Deleted => "is removed",
             FileStatus::Modified
             | FileStatus::Renamed
@@ -174,10 +177,10 @@ fn show(console: &mut Console, found: &RewindPreview) -> Result<(), Failure> {
         console.line(&format!("commit: {:.10} {}", commit.id, commit.subject))?;
     }
     for message in &found.sent {
-        console.line(&format!("stays sent: {message}"))?;
+        console.line(&format!("not undone: message {message}"))?;
     }
     for task in &found.created {
-        console.line(&format!("stays in the tree: {} {}", task.task, task.title))?;
+        console.line(&format!("not undone: task {} {}", task.task, task.title))?;
     }
     found.stays.iter().try_for_each(|sentence| console.line(&format!("note: {sentence}")))
 }

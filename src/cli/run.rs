@@ -1,6 +1,6 @@
-//! `mxd run`: the whole job without a screen. Returns when nothing happens any more before somebody says something.
+//! `mxd run`: runs the agents without the UI. Returns when no agent can continue without new input.
 
-mod news;
+mod progress;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal as _};
@@ -8,44 +8,44 @@ use std::time::Duration;
 
 use crate::base::{Clock as _, Fault, MicroUsd, SystemClock, TaskId, Timestamp, text};
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::locate::ProjectLocator;
 use crate::cli::log::entry;
-use crate::cli::place::Here;
-use crate::cli::signals::{Heard, Signals};
-use crate::cli::work::{Agents, Wishes, find, with_engine};
-use crate::cli::{asks, exit, words};
+use crate::cli::open_engine::{AgentStart, Overrides, find, with_engine};
+use crate::cli::signals::{SignalRequest, Signals};
+use crate::cli::{asks, exit, stdin};
 use crate::engine::Handle;
 use crate::engine::command::{Command, Outgoing};
 use crate::engine::feed::Watcher;
-use crate::engine::models::Choice;
+use crate::engine::models::CommandLineChoice;
 use crate::engine::snapshot::{Snapshot, TaskView, Wait};
 use crate::engine::update::{Level, Update};
 use crate::model::Ask;
 use crate::model::event::{Body, Event};
 use crate::model::live::Activity;
-use crate::model::message::{Delivery, Source};
+use crate::model::message::{Delivery, MessageSource};
 use crate::model::task::Status;
 
-/// How many events of the root are searched for questions of this start.
+/// Number of recent events of the root that are searched for questions raised during startup.
 const EARLY_EVENTS: usize = 50;
 
-/// What is said where nobody had anything to do.
-const NOTHING_TO_DO: &str = "nothing to do: no task is in progress, and every message was answered. Say what you want: \
-                             `mxd run \"what you want\"`, or to one task: `mxd send TASK TEXT`; `mxd tree` lists them";
+const NOTHING_TO_DO: &str = "nothing to do: no task is in progress and there are no unread messages. Start a goal with \
+                             `mxd run \"what you want\"`, or message a task with `mxd send TASK TEXT`; `mxd tree` \
+                             lists them";
 
-/// How long a run waits for a process that an agent left running when it ended its turn.
+/// Default time to wait for processes that agents left running when they ended their turn.
 const LINGER: Duration = Duration::from_secs(30);
 
-/// The exit code of a program that was ended with Ctrl-C.
+/// Exit code after Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// What is to be done; `-` reads it from standard input. Nothing: what is in progress goes on.
+    /// The goal. `-` reads it from stdin; omit it to resume.
     goal: Vec<String>,
-    /// One update per line, as JSON.
+    /// Print one JSON update per line.
     #[arg(long)]
     json: bool,
-    /// Say it to this task instead of the root.
+    /// Send the goal to this task instead of the root.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
     /// Use this model.
@@ -54,10 +54,10 @@ pub struct Args {
     /// Use this auth group.
     #[arg(long, value_name = "GROUP")]
     auth: Option<String>,
-    /// Stop and ask when this much is spent, in dollars.
+    /// Budget in USD. Pauses and asks when reached.
     #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     budget: Option<f64>,
-    /// Stop after so many seconds.
+    /// Stop after this many seconds.
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
     /// Wait this long for processes that agents left running.
@@ -65,30 +65,30 @@ pub struct Args {
     linger: u64,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let budget = args.budget.map(|amount| {
         MicroUsd::from_dollars(amount)
             .ok_or_else(|| Fault::user(format!("--budget {amount} is not an amount of dollars")))
     });
     let started = SystemClock.now();
-    let choice = Choice { auth: args.auth.clone(), model: args.model.clone() };
-    let wishes = Wishes { choice, budget: budget.transpose()? };
+    let choice = CommandLineChoice { auth: args.auth.clone(), model: args.model.clone() };
+    let overrides = Overrides { choice, budget: budget.transpose()? };
     let mut out = Console::new();
     let out = &mut out;
-    let goal = words::said(&args.goal)?;
+    let goal = stdin::read_args(&args.goal)?;
     if goal.trim().is_empty() && !args.goal.is_empty() {
         return Err(Fault::user("the goal is empty")
-            .hint("say what you want: `mxd run \"what you want\"`; without a goal, it resumes work in progress")
+            .hint("pass a goal: `mxd run \"what you want\"`; omit it to resume work in progress")
             .into());
     }
-    let code = with_engine(console, here, Agents::Start, wishes, |handle| async move {
-        work(out, &handle, args, goal, started).await
+    let code = with_engine(console, here, AgentStart::Start, overrides, |handle| async move {
+        run_agents(out, &handle, args, goal, started).await
     })?;
     console.finish()?;
     Ok(code)
 }
 
-async fn work(
+async fn run_agents(
     out: &mut Console,
     handle: &Handle,
     args: &Args,
@@ -96,80 +96,79 @@ async fn work(
     started: Timestamp,
 ) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
-    // From the first moment: what goes on from the last time may say something before the goal is sent.
-    let (snapshot, mut watcher) = handle.look().await?;
+    // Watch from the start: resumed tasks may print something before the goal is sent.
+    let (snapshot, mut watcher) = handle.subscribe().await?;
     let target = args.task.as_ref().map_or(Ok(snapshot.root), |task| find(&snapshot, task))?;
-    let mut front = Front::new(args.json);
-    front.target = Some(target);
-    front.linger = Duration::from_secs(args.linger);
+    let mut display = RunDisplay::new(args.json);
+    display.target = Some(target);
+    display.linger = Duration::from_secs(args.linger);
     let root = snapshot.root;
-    front.begin(out, snapshot)?;
-    front.show_early_asks(out, handle, root, started).await?;
+    display.reset(out, snapshot)?;
+    display.show_early_asks(out, handle, root, started).await?;
     if !goal.trim().is_empty() {
         let message = Outgoing { text: goal, images: Vec::new() };
         handle.command(Command::Send { task: target, message, mode: Delivery::Steer }).await?;
     }
-    match front.until_quiet(out, handle, &mut watcher, args.timeout, &mut signals).await? {
+    match display.until_quiet(out, handle, &mut watcher, args.timeout, &mut signals).await? {
         Some(code) => Ok(code),
-        None => front.end(out),
+        None => display.end(out),
     }
 }
 
-/// What the person sees of agents at work, without a screen.
-pub struct Front {
+/// Prints the updates of the engine as text or JSON, and tracks the state of all tasks.
+pub struct RunDisplay {
     json: bool,
-    chatty: bool,
-    /// The task whose end decides how it went. Nothing: the root.
+    is_terminal: bool,
+    /// The task that decides the exit code. `None` for the root.
     target: Option<TaskId>,
     views: BTreeMap<TaskId, TaskView>,
-    /// What was last said of each task's status.
-    told: BTreeMap<TaskId, Status>,
+    /// The status of each task that was printed last.
+    printed_status: BTreeMap<TaskId, Status>,
     /// How long to wait for processes that agents left running.
     linger: Duration,
-    /// The processes that were named as being waited for.
-    named: BTreeSet<(TaskId, String)>,
+    /// Processes whose wait was printed.
+    printed_processes: BTreeSet<(TaskId, String)>,
     outputs: Outputs,
-    /// Whether anything was said at all.
-    spoke: Spoke,
+    output_state: OutputState,
 }
 
-/// What is shown of what tools gave. That one failed always is.
+/// How much of the tools' results is printed. Failed results are always printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outputs {
     Hidden,
     Beginning,
 }
 
-/// Whether there was anything to say.
+/// Whether anything was printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spoke {
-    NotYet,
-    Already,
+enum OutputState {
+    Empty,
+    Printed,
 }
 
-impl Front {
+impl RunDisplay {
     pub fn new(json: bool) -> Self {
-        let chatty = io::stdout().is_terminal();
-        let (views, told) = (BTreeMap::new(), BTreeMap::new());
+        let is_terminal = io::stdout().is_terminal();
+        let (views, printed_status) = (BTreeMap::new(), BTreeMap::new());
         Self {
             json,
-            chatty,
+            is_terminal,
             target: None,
             views,
-            told,
+            printed_status,
             linger: LINGER,
-            named: BTreeSet::new(),
+            printed_processes: BTreeSet::new(),
             outputs: Outputs::Hidden,
-            spoke: Spoke::NotYet,
+            output_state: OutputState::Empty,
         }
     }
 
-    /// As it is, with so much of what tools gave.
-    pub fn with(self, outputs: Outputs) -> Self {
+    /// Sets how much of the tools' results is printed.
+    pub fn with_outputs(self, outputs: Outputs) -> Self {
         Self { outputs, ..self }
     }
 
-    /// Shows what happens, as `watcher` tells it, until nothing does any more. Returns an exit code if it was cut short.
+    /// Prints updates until the project is quiet. Returns an exit code if a signal or the timeout ended it.
     pub async fn until_quiet(
         &mut self,
         out: &mut Console,
@@ -188,7 +187,7 @@ impl Front {
         tokio::pin!(deadline);
         let mut lingers_until = None;
         while !quiet {
-            self.name_processes(out)?;
+            self.print_processes(out)?;
             if self.is_lingering() {
                 lingers_until.get_or_insert_with(|| tokio::time::Instant::now() + self.linger);
             } else {
@@ -202,31 +201,31 @@ impl Front {
             };
             tokio::select! {
                 biased;
-                heard = signals.next() => match heard {
-                    Heard::End(code) => return Ok(Some(code)),
+                request = signals.next() => match request {
+                    SignalRequest::Exit(code) => return Ok(Some(code)),
                     // Runs end and are saved; the next `mxd run` resumes them.
-                    Heard::Interrupt => {
+                    SignalRequest::Interrupt => {
                         out.note("stopping");
                         return Ok(Some(INTERRUPTED));
                     }
                 },
                 () = lingered => break,
                 () = &mut deadline => {
-                    // What ends with the process goes on with the next one; only what the person stops stays stopped.
-                    out.note(&format!("stopped after {} s, as asked", timeout.unwrap_or_default()));
+                    // The next process resumes these runs. Only tasks that the user stopped stay stopped.
+                    out.note(&format!("stopped: timeout of {} s reached", timeout.unwrap_or_default()));
                     return Ok(Some(exit::FAILED));
                 }
                 update = watcher.next() => {
                     if update == Update::Resync {
-                        let (snapshot, fresh) = handle.look().await?;
+                        let (snapshot, fresh) = handle.subscribe().await?;
                         *watcher = fresh;
                         quiet = snapshot.quiet;
-                        self.begin(out, snapshot)?;
+                        self.reset(out, snapshot)?;
                         continue;
                     }
                     self.show(out, &update)?;
                     quiet = match update {
-                        // It may have been so for a moment only, before something was said.
+                        // The project may have become busy again since the update was sent.
                         Update::Quiet => is_quiet(handle).await?,
                         update => update == Update::Ended,
                     };
@@ -239,7 +238,7 @@ impl Front {
         Ok(None)
     }
 
-    /// Returns the tasks that wait for a process of their own, with its command and whether they called yield to wait.
+    /// Returns the tasks that wait for one of their processes, its command, and whether they called `yield` to wait.
     fn waiting_for_processes(&self) -> impl Iterator<Item = (&TaskView, &str, bool)> {
         self.views.values().filter_map(|view| match &view.waits {
             Some(Wait::Process { command, yielded }) if view.alive => Some((view, command.as_str(), *yielded)),
@@ -247,7 +246,7 @@ impl Front {
         })
     }
 
-    /// Tells whether everything that is left are processes of agents that ended their turns.
+    /// Returns true if only processes of agents that ended their turns are left.
     fn is_lingering(&self) -> bool {
         let left = self.waiting_for_processes().filter(|(.., yielded)| !yielded).count();
         let asks = |view: &TaskView| !view.asks.is_empty() && !view.is_working();
@@ -255,14 +254,14 @@ impl Front {
         left > 0 && left == self.views.values().filter(busy).count()
     }
 
-    /// Says for which processes the run waits, each once.
-    fn name_processes(&mut self, out: &mut Console) -> Result<(), Failure> {
+    /// Prints the processes that the run waits for, each once.
+    fn print_processes(&mut self, out: &mut Console) -> Result<(), Failure> {
         if self.json || self.is_working() {
             return Ok(());
         }
         let waits = self.waiting_for_processes().map(|(view, command, yielded)| {
             let how = if yielded {
-                "waits for its process".to_owned()
+                "waiting for its process".to_owned()
             } else {
                 format!("ended its turn and left a process running, waiting up to {} s for it", self.linger.as_secs())
             };
@@ -270,15 +269,15 @@ impl Front {
             (view.node.id, command.clone(), format!("{}  {how}: {command}", self.title(view.node.id)))
         });
         for (task, command, line) in waits.collect::<Vec<_>>() {
-            if self.named.insert((task, command)) {
-                self.spoke = Spoke::Already;
+            if self.printed_processes.insert((task, command)) {
+                self.output_state = OutputState::Printed;
                 out.line(&line)?;
             }
         }
         out.finish()
     }
 
-    /// Returns the tasks as the tree has them, parents first.
+    /// Returns the tasks in tree order, parents first.
     pub fn in_order(&self) -> Vec<&TaskView> {
         let mut order = Vec::new();
         let mut stack: Vec<TaskId> =
@@ -291,7 +290,7 @@ impl Front {
         order
     }
 
-    /// Returns what waits for the person, with the titles of those who ask.
+    /// Returns the open questions, with the tasks that ask and their titles.
     pub fn asks(&self) -> impl Iterator<Item = (TaskId, &str, &Ask)> {
         let each = |view| {
             let view: &TaskView = view;
@@ -300,12 +299,12 @@ impl Front {
         self.views.values().flat_map(each)
     }
 
-    /// Returns the question that an answer without a name is for.
+    /// Returns the question that an answer without an id belongs to.
     pub fn first_ask(&self) -> Option<(TaskId, Ask)> {
         self.asks().next().map(|(task, _, ask)| (task, ask.clone()))
     }
 
-    /// Returns how it went, as a number for scripts.
+    /// Returns the exit code.
     pub fn code(&self) -> u8 {
         let of = |view: &&TaskView| self.target.map_or(view.node.parent.is_none(), |target| view.node.id == target);
         let decides = self.views.values().find(of);
@@ -313,7 +312,7 @@ impl Front {
         let waits_for = |chain: &[TaskId]| decides.is_some_and(|view| chain.contains(&view.node.id));
         let is_open = decides.is_some_and(|view| view.node.status == Status::InProgress);
         let left_below = self.waiting_for_processes().any(|(view, ..)| !of(&view));
-        if self.asks().any(|(_, _, ask)| news::holds_work_up(ask)) || (is_open && left_below) {
+        if self.asks().any(|(_, _, ask)| progress::is_blocking(ask)) || (is_open && left_below) {
             exit::WAITING
         } else if failed {
             exit::FAILED
@@ -331,25 +330,25 @@ impl Front {
     pub async fn interrupt(&self, handle: &Handle) {
         let alive: Vec<TaskId> = self.views.values().filter(|view| view.alive).map(|view| view.node.id).collect();
         for task in alive {
-            // One that has just ended needs no interrupting.
+            // Fails if the run has just ended.
             let _ = handle.command(Command::Interrupt { task }).await;
         }
     }
 
-    /// Takes in how things stand.
-    pub fn begin(&mut self, out: &mut Console, snapshot: Snapshot) -> Result<(), Failure> {
+    /// Replaces the known state with `snapshot`.
+    pub fn reset(&mut self, out: &mut Console, snapshot: Snapshot) -> Result<(), Failure> {
         if self.json {
             out.json(&serde_json::json!({ "update": "snapshot", "snapshot": &snapshot }))?;
             out.finish()?;
         }
         for view in snapshot.tasks {
-            self.told.insert(view.node.id, view.node.status);
+            self.printed_status.insert(view.node.id, view.node.status);
             self.views.insert(view.node.id, view);
         }
         Ok(())
     }
 
-    /// Shows what the engine asked while it started, before anybody could watch.
+    /// Prints questions that the engine raised during startup, before the watcher existed.
     async fn show_early_asks(
         &mut self,
         out: &mut Console,
@@ -369,7 +368,7 @@ impl Front {
         asked.iter().try_for_each(|event| self.show_event(out, root, event))
     }
 
-    /// Shows what changed.
+    /// Prints an update.
     pub fn show(&mut self, out: &mut Console, update: &Update) -> Result<(), Failure> {
         if self.json {
             out.json(update)?;
@@ -379,8 +378,8 @@ impl Front {
                 let id = task.node.id;
                 let status = task.node.status;
                 self.views.insert(id, (**task).clone());
-                if self.told.insert(id, status) != Some(status) && !self.json {
-                    self.spoke = Spoke::Already;
+                if self.printed_status.insert(id, status) != Some(status) && !self.json {
+                    self.output_state = OutputState::Printed;
                     out.line(&format!("{}  {status}", self.title(id)))?;
                 }
             }
@@ -389,7 +388,7 @@ impl Front {
             }
             Update::Event { task, event } if !self.json => self.show_event(out, *task, event)?,
             Update::Notice { notice } if !self.json => {
-                self.spoke = Spoke::Already;
+                self.output_state = OutputState::Printed;
                 match notice.level {
                     Level::Info => out.line(&notice.text)?,
                     Level::Warning | Level::Error => out.note(&notice.text),
@@ -403,7 +402,7 @@ impl Front {
             | Update::Resync
             | Update::Ended => {}
         }
-        // Somebody watches: nothing may wait in a buffer.
+        // Flush, because a user may be watching.
         out.finish()
     }
 
@@ -418,22 +417,22 @@ impl Front {
         {
             let (head, body) = entry::describe(&event.body);
             out.line(&format!("{}  {head}", self.title(task)))?;
-            return news::beginning(&body).iter().try_for_each(|line| out.line(&format!("    {line}")));
+            return progress::beginning(&body).iter().try_for_each(|line| out.line(&format!("    {line}")));
         }
-        if !news::is_news(&event.body) {
+        if !progress::is_shown(&event.body) {
             return Ok(());
         }
-        self.spoke = Spoke::Already;
+        self.output_state = OutputState::Printed;
         let mut lines = entry::lines(event).into_iter();
         let head = lines.next().unwrap_or_default();
-        // The time of day is for logs; here everything is now.
+        // Remove the time, which is always now.
         let head = head.split_once("  ").map_or(head.as_str(), |(_, rest)| rest);
         out.line(&format!("{}  {head}", self.title(task)))?;
-        let most = if self.chatty { 6 } else { usize::MAX };
+        let most = if self.is_terminal { 6 } else { usize::MAX };
         lines.take(most).try_for_each(|line| out.line(&line))
     }
 
-    /// Returns who will not go on by themselves: the last of each chain, with those who wait for it and why.
+    /// Returns the tasks that cannot continue by themselves: the last of each chain, with the chain and the reason.
     fn stalls(&self) -> impl Iterator<Item = (TaskId, (&[TaskId], &str))> {
         let mut stalls: BTreeMap<TaskId, (&[TaskId], &str)> = BTreeMap::new();
         for view in self.views.values() {
@@ -444,7 +443,7 @@ impl Front {
                 *longest = (chain, reason);
             }
         }
-        // Whoever stopped a task knows why nothing comes of it.
+        // The user stopped these tasks, so they are not reported.
         let is_known = |task: &TaskId| self.views.get(task).is_some_and(|view| view.activity == Activity::Stopped);
         stalls.into_iter().filter(move |(last, _)| !is_known(last))
     }
@@ -456,15 +455,15 @@ impl Front {
             lines.push(format!("stuck: {}: {reason}", titles.join(" → ")));
             lines.push(format!("    mxd send {} TEXT", last.short()));
         }
-        self.spoke = if lines.is_empty() { self.spoke } else { Spoke::Already };
+        self.output_state = if lines.is_empty() { self.output_state } else { OutputState::Printed };
         lines.iter().try_for_each(|line| out.line(line))
     }
 
-    /// Returns a line for each stopped task that has messages of the user it has not read.
+    /// Returns a line for each stopped task with unread messages of the user.
     fn unread_while_stopped(&self) -> Vec<String> {
         let is_stopped = |view: &&&TaskView| view.activity == Activity::Stopped;
         let line = |view: &&TaskView| {
-            let unread = view.unread.iter().filter(|message| message.from == Source::User).count();
+            let unread = view.unread.iter().filter(|message| message.from == MessageSource::User).count();
             (unread > 0).then(|| {
                 let (title, count) = (&view.node.title, text::count(unread, "unread message", "unread messages"));
                 format!("{title} is stopped and has {count}; wake it with `mxd send {} TEXT`", view.node.id.short())
@@ -473,7 +472,7 @@ impl Front {
         self.in_order().iter().filter(is_stopped).filter_map(line).collect()
     }
 
-    /// Says what waits for the person, or that there was nothing to do.
+    /// Prints the open questions, or that there was nothing to do. Returns the exit code.
     fn end(&mut self, out: &mut Console) -> Result<u8, Failure> {
         if !self.json {
             self.show_stalls(out)?;
@@ -481,13 +480,17 @@ impl Front {
         for (task, title, ask) in self.asks() {
             if self.json {
                 out.json(&serde_json::json!({ "update": "ask", "task": task, "ask": ask }))?;
-            } else if news::holds_work_up(ask) {
+            } else if progress::is_blocking(ask) {
                 asks::show(out, title, ask)?;
             } else {
-                out.line(&format!("note: {} Nothing waits for that: {}", ask.question, asks::how(ask)))?;
+                out.line(&format!(
+                    "note: {} This does not block work. Answer with: {}",
+                    ask.question,
+                    asks::answer_command(ask)
+                ))?;
             }
         }
-        if !self.json && self.spoke == Spoke::NotYet && self.asks().next().is_none() {
+        if !self.json && self.output_state == OutputState::Empty && self.asks().next().is_none() {
             let unread = self.unread_while_stopped();
             if unread.is_empty() {
                 out.line(NOTHING_TO_DO)?;
@@ -499,7 +502,7 @@ impl Front {
     }
 }
 
-/// Tells whether nothing happens any more before somebody says something.
+/// Returns true if no agent can continue without new input.
 async fn is_quiet(handle: &Handle) -> Result<bool, Failure> {
-    Ok(handle.look().await?.0.quiet)
+    Ok(handle.subscribe().await?.0.quiet)
 }

@@ -1,4 +1,4 @@
-//! `mxd` without a command: the screen on this project's engine.
+//! `mxd` without a command: opens the UI on the current project.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use crate::app::{self, End, Options};
 use crate::base::{Fault, IdSource, SystemClock};
 use crate::cli::config::settings;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::first::{self, Then};
-use crate::cli::place::{Here, home, registry};
-use crate::cli::work::runtime;
+use crate::cli::locate::{ProjectLocator, home, registry};
+use crate::cli::onboarding::{self, NextStep};
+use crate::cli::open_engine::runtime;
 use crate::config::key_path::KeyPath;
 use crate::config::paths::Home;
 use crate::config::{Merged, Settings};
-use crate::engine::models::Choice;
+use crate::engine::models::CommandLineChoice;
 use crate::engine::update::Level;
-use crate::engine::{self, Handle, Options as EngineOptions};
+use crate::engine::{self, EngineOptions, Handle};
 use crate::process;
 use crate::store::EngineLock;
 
-/// The first thing one might say, after the set-up.
+/// The suggested first message after the set-up.
 const SUGGESTION: &str = "What is this repository about, and how is it built and tested?";
 
-pub fn run(console: &mut Console, here: &Here) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator) -> Outcome {
     let home = home()?;
-    // Who is told that nothing can be shown here has nothing registered and no agent started.
+    // Check the terminal before registering anything or starting an agent.
     if let Err(error) = app::check_terminal() {
         here.repository()?;
         return Err(error.into());
@@ -33,24 +33,24 @@ pub fn run(console: &mut Console, here: &Here) -> Outcome {
     let runtime = runtime()?;
     process::hide_own_memory();
     let mut at = here.clone();
-    let mut asks = false;
+    let mut always = false;
     let code = loop {
         let merged = settings(console, &at, &home)?;
         let (merged, decided) =
-            match runtime.block_on(first::guide(&at, &home, &merged.settings, std::mem::take(&mut asks)))? {
-                Then::Open { decided: false } => (merged, false),
-                Then::Open { decided: true } => (settings(console, &at, &home)?, true),
-                Then::Leave(code) => break code,
+            match runtime.block_on(onboarding::guide(&at, &home, &merged.settings, std::mem::take(&mut always)))? {
+                NextStep::Open { decided: false } => (merged, false),
+                NextStep::Open { decided: true } => (settings(console, &at, &home)?, true),
+                NextStep::Exit(code) => break code,
             };
         let end = runtime.block_on(open(&at, &home, merged, decided));
         match end? {
             End::Quit => break 0,
             End::Stopped(stop) => break stop,
-            End::SetUp => asks = true,
+            End::SetUp => always = true,
             End::Switch(project) => {
                 let project = registry(&home).find(project)?;
-                let project = project.ok_or_else(|| Fault::user("this project is not registered any more"))?;
-                at = Here::new(Some(project.path));
+                let project = project.ok_or_else(|| Fault::user("this project is no longer registered"))?;
+                at = ProjectLocator::new(Some(project.path));
             }
         }
     };
@@ -58,17 +58,17 @@ pub fn run(console: &mut Console, here: &Here) -> Outcome {
     Ok(code)
 }
 
-/// Opens a project and its screen, and stops everything when the screen is left. `decided`: it was set up just now.
-async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result<End, Failure> {
-    let found = here.try_located(home)?;
+/// Opens a project in the UI, and stops everything when the UI closes. `decided` is true right after the set-up.
+async fn open(here: &ProjectLocator, home: &Home, merged: Merged, decided: bool) -> Result<End, Failure> {
+    let found = here.try_locate(home)?;
     let known = found.is_some();
     let located = match found {
         Some(located) => located,
-        None => here.located_or_registered(home)?,
+        None => here.locate_or_register(home)?,
     };
     here.repository()?.branch()?;
-    let wanted = merged.settings.clone();
-    let key_places = wanted.keys.keys().filter_map(|name| {
+    let settings = merged.settings.clone();
+    let key_places = settings.keys.keys().filter_map(|name| {
         let place = merged.origin(&KeyPath::top("keys").child(name))?.place()?;
         Some((name.clone(), place.to_string()))
     });
@@ -76,28 +76,27 @@ async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result
     let clock = Arc::new(SystemClock);
     let ids = IdSource::new(clock.clone());
     let lock = located.folder.lock();
-    // What the command line could do instead is no help to who looks at the screen.
-    let read_only =
-        EngineLock::holder(&lock)?.map(|_| format!("{}: from here it is only watched", engine::refusal(&lock).message));
+    // Without the hints, which name commands for the shell.
+    let read_only = EngineLock::holder(&lock)?.map(|_| format!("read-only: {}", engine::refusal(&lock).message));
     let greeting = match &read_only {
-        Some(_) => vec![(Level::Info, "another process works on this project: this is what it does".to_owned())],
-        None => greeting(&wanted, known, decided),
+        Some(_) => vec![(Level::Info, "Read-only: another process runs this project.".to_owned())],
+        None => greeting(&settings, known, decided),
     };
-    let looks_on = read_only.is_some();
+    let is_read_only = read_only.is_some();
     let mut screen = app::open(Options {
         home: home.clone(),
         project: located.project.clone(),
-        keys: wanted.keys.iter().map(|(name, keys)| (name.clone(), keys.0.clone())).collect(),
+        keys: settings.keys.iter().map(|(name, keys)| (name.clone(), keys.0.clone())).collect(),
         key_places,
         settings: app::Settings {
-            theme: wanted.theme.clone(),
-            mouse: wanted.mouse,
-            notify_desktop: wanted.notify.desktop,
-            notify_bell: wanted.notify.bell,
+            theme: settings.theme.clone(),
+            mouse: settings.mouse,
+            notify_desktop: settings.notify.desktop,
+            notify_bell: settings.notify.bell,
             read_only,
             ..app::Settings::default()
         },
-        notify: wanted.notify.clone(),
+        notify: settings.notify.clone(),
         clock: clock.clone(),
         zone: TimeZone::system(),
         ids: ids.clone(),
@@ -105,16 +104,16 @@ async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result
         suggestion: decided.then_some(SUGGESTION),
     })?;
     let opening = async {
-        if looks_on {
-            let handle = engine::read_only(home, located.project.clone(), &wanted);
-            handle.look().await?;
+        if is_read_only {
+            let handle = engine::read_only(home, located.project.clone(), &settings);
+            handle.subscribe().await?;
             return Ok(handle);
         }
         engine::open(EngineOptions {
             home: home.clone(),
             project: located.project.clone(),
             merged,
-            choice: Choice::default(),
+            choice: CommandLineChoice::default(),
             budget: None,
             hold: false,
             scripted: None,
@@ -137,20 +136,20 @@ async fn open(here: &Here, home: &Home, merged: Merged, decided: bool) -> Result
     Ok(end?)
 }
 
-/// Returns what is said when the screen opens: at the first start in a repository, what was found and the next step.
+/// Returns the notices to show when the UI opens: on the first start in a repository, the provider and the next step.
 fn greeting(settings: &Settings, known: bool, decided: bool) -> Vec<(Level, String)> {
-    if !first::is_set_up(settings) {
-        let words = "no model is set up yet: /set_up asks for what is missing; `mxd demo` needs none";
-        return vec![(Level::Warning, words.to_owned())];
+    if !onboarding::is_set_up(settings) {
+        let text = "No model provider is configured. /set_up configures one; `mxd demo` needs none.";
+        return vec![(Level::Warning, text.to_owned())];
     }
     if known && !decided {
         return Vec::new();
     }
-    let Ok((way, _)) = settings.root_auth() else { return Vec::new() };
-    let found = match way {
-        "env-anthropic" => "ANTHROPIC_API_KEY is in the environment".to_owned(),
-        "env-openai" => "OPENAI_API_KEY is in the environment".to_owned(),
-        group => format!("auth group {group} is in the settings"),
+    let Ok((group, _)) = settings.root_auth() else { return Vec::new() };
+    let provider = match group {
+        "env-anthropic" => "ANTHROPIC_API_KEY from the environment".to_owned(),
+        "env-openai" => "OPENAI_API_KEY from the environment".to_owned(),
+        group => format!("auth group {group} from the settings"),
     };
-    vec![(Level::Info, format!("{found}: write what you want done, and Enter sends it"))]
+    vec![(Level::Info, format!("Using {provider}. Describe what you want and press Enter."))]
 }

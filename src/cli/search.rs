@@ -1,48 +1,50 @@
-//! `mxd search`: words, over everything that was ever said in this project.
+//! `mxd search`: full-text search over all tasks of a project.
 
 use crate::base::{Clock as _, Fault, SystemClock, text};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::place::Here;
-use crate::cli::viewer::Viewer;
-use crate::model::search::{Hit, Question, moment};
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_read_only::Viewer;
+use crate::model::search::{Hit, SearchQuery, moment};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to look for. All words must be there; the start of a word is enough; "words in quotes" stand together.
+    /// Words to find (all must match; prefixes match).
+    ///
+    /// "Quoted words" must follow each other.
     #[arg(required = true)]
     words: Vec<String>,
-    /// Only in this task and what is below it.
+    /// Search only this task and its subtasks.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// Not before: 3h, 2d or 1w ago, a day such as 2026-11-01, or a moment.
+    /// Only since 3h, 2d, 1w, 2026-11-01 or 2026-11-01T08:00:00Z.
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Before: as --since.
+    /// Only before this time (format: see --since).
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
-    /// How many places to show.
+    /// Show at most N results.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// One place per line, as JSON, best first.
+    /// Print one JSON result per line, best first.
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     if args.words.iter().all(|word| word.trim().is_empty()) {
-        return Err(Fault::user("there is nothing to look for").hint("`mxd search WORDS`").into());
+        return Err(Fault::user("no search words given").hint("`mxd search WORDS`").into());
     }
     let viewer = Viewer::open(console, here)?;
     let below = args.task.as_ref().map(|name| viewer.find(name)).transpose()?;
-    let question = Question {
-        // An argument with spaces was quoted in the shell: its words stand together.
+    let query = SearchQuery {
+        // An argument with spaces was quoted in the shell, so it is a phrase.
         words: args.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
         below,
-        since: args.since.as_deref().map(when).transpose()?,
-        until: args.until.as_deref().map(when).transpose()?,
+        since: args.since.as_deref().map(parse_time).transpose()?,
+        until: args.until.as_deref().map(parse_time).transpose()?,
         limit: args.limit.max(1),
     };
-    let found = viewer.ask(async |handle| handle.search(question).await)?;
+    let found = viewer.ask(async |handle| handle.search(query).await)?;
     for hit in &found.hits {
         if args.json {
             console.json(hit)?;
@@ -53,9 +55,9 @@ pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
     console.finish()?;
     if !args.json {
         if found.hits.is_empty() {
-            console.note("nothing was found");
+            console.note("no results");
         } else if found.more {
-            console.note(&format!("there is more: -n {} shows twice as much", args.limit.saturating_mul(2)));
+            console.note(&format!("there are more results; use -n {} to see them", args.limit.saturating_mul(2)));
         }
     }
     Ok(0)
@@ -69,10 +71,10 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn when(text: &str) -> Result<crate::base::Timestamp, Fault> {
+fn parse_time(text: &str) -> Result<crate::base::Timestamp, Fault> {
     moment(text, SystemClock.now(), &jiff::tz::TimeZone::system()).ok_or_else(|| {
-        Fault::user(format!("\"{text}\" is no moment"))
-            .hint("say 3h, 2d or 1w for so long ago, a day such as 2026-11-01, or 2026-11-01T08:00:00Z")
+        Fault::user(format!("\"{text}\" is not a time"))
+            .hint("use 3h, 2d or 1w (ago), a day such as 2026-11-01, or 2026-11-01T08:00:00Z")
     })
 }
 

@@ -1,4 +1,4 @@
-//! The signals that a command without a screen hears, as values.
+//! Signal handling for commands without the UI.
 
 use std::io;
 
@@ -8,49 +8,49 @@ use crate::app::{Stop, StopSignal};
 use crate::base::Fault;
 use crate::process;
 
-/// What has been sent to this process.
+/// The signals that these commands handle.
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
     quit: Signal,
-    /// The terminal's last word. None: this was started to outlive it.
+    /// `None` if the process was started to outlive its terminal, as with `nohup`.
     hangup: Option<Signal>,
 }
 
-/// What a signal asks for.
+/// The request behind a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum SignalRequest {
     /// Ctrl-C.
     Interrupt,
-    /// The program ends in order, with this code.
-    End(u8),
+    /// Exit cleanly, with this code.
+    Exit(u8),
 }
 
 impl Signals {
     pub fn listen() -> Result<Self, Fault> {
-        let hear = |kind| {
-            signal(kind).map_err(|error: io::Error| Fault::environment(format!("signals cannot be heard: {error}")))
+        let listen = |kind| {
+            signal(kind).map_err(|error: io::Error| Fault::environment(format!("cannot listen for signals: {error}")))
         };
         Ok(Self {
-            interrupt: hear(SignalKind::interrupt())?,
-            terminate: hear(SignalKind::terminate())?,
-            quit: hear(SignalKind::quit())?,
-            hangup: (!process::outlives_terminal()).then(|| hear(SignalKind::hangup())).transpose()?,
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            quit: listen(SignalKind::quit())?,
+            hangup: (!process::outlives_terminal()).then(|| listen(SignalKind::hangup())).transpose()?,
         })
     }
 
-    pub async fn next(&mut self) -> Heard {
-        let end = |signal| Heard::End(Stop::Signal(signal).exit_code());
+    pub async fn next(&mut self) -> SignalRequest {
+        let exit = |signal| SignalRequest::Exit(Stop::Signal(signal).exit_code());
         tokio::select! {
-            _ = self.interrupt.recv() => Heard::Interrupt,
-            _ = self.terminate.recv() => end(StopSignal::Terminate),
-            _ = self.quit.recv() => end(StopSignal::Quit),
-            () = gone(&mut self.hangup) => end(StopSignal::Hangup),
+            _ = self.interrupt.recv() => SignalRequest::Interrupt,
+            _ = self.terminate.recv() => exit(StopSignal::Terminate),
+            _ = self.quit.recv() => exit(StopSignal::Quit),
+            () = next_hangup(&mut self.hangup) => exit(StopSignal::Hangup),
         }
     }
 }
 
-async fn gone(hangup: &mut Option<Signal>) {
+async fn next_hangup(hangup: &mut Option<Signal>) {
     match hangup {
         Some(signal) => drop(signal.recv().await),
         None => std::future::pending().await,

@@ -1,23 +1,23 @@
-//! `mxd tree`: the tasks of a project, with what their sessions say of them.
+//! `mxd tree`: prints the task tree with status, cost, questions and unread messages.
 
 use std::collections::BTreeMap;
 
 use crate::base::{MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Outcome};
-use crate::cli::place::Here;
-use crate::cli::viewer::Viewer;
+use crate::cli::locate::ProjectLocator;
+use crate::cli::open_read_only::Viewer;
 use crate::engine::query::TaskRow;
 use crate::model::task::Recurring;
 use crate::model::{Status, TaskNode};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// One task per line, as JSON.
+    /// Print one JSON task per line.
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(console: &mut Console, here: &Here, args: &Args) -> Outcome {
+pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let viewer = Viewer::open(console, here)?;
     let rows = viewer.list(console, async |handle| handle.tasks().await)?;
     if rows.is_empty() && !args.json {
@@ -41,7 +41,7 @@ fn line(nodes: &Nodes<'_>, row: &TaskRow) -> String {
     let node = &row.node;
     let title = text::headline(&node.title, 60);
     let mut parts = vec![format!("{}{} {title}", branches(nodes, node), glyph(row)), node.status.to_string()];
-    if let Some(profile) = node.unusual_profile() {
+    if let Some(profile) = node.non_default_profile() {
         parts.push(profile.to_owned());
     }
     if row.cost > MicroUsd::ZERO {
@@ -52,7 +52,7 @@ fn line(nodes: &Nodes<'_>, row: &TaskRow) -> String {
         parts.push(text::count(row.asks, "question", "questions"));
     }
     if row.pending_messages > 0 {
-        parts.push(format!("{} waiting", text::count(row.pending_messages, "message", "messages")));
+        parts.push(text::count(row.pending_messages, "unread message", "unread messages"));
     }
     if let Some(queued) = &row.queued_merge {
         let host = nodes.get(&queued.host).map_or(queued.target.as_str(), |host| host.title.as_str());
@@ -63,7 +63,7 @@ fn line(nodes: &Nodes<'_>, row: &TaskRow) -> String {
     parts.join("  ")
 }
 
-/// Says how a task recurs, if it does.
+/// Describes how a task recurs, or `None` if it does not.
 fn recurrence(row: &TaskRow) -> Option<String> {
     let mode = match row.node.recurring {
         Recurring::None => return None,
@@ -87,7 +87,7 @@ fn glyph(row: &TaskRow) -> char {
     }
 }
 
-/// Returns the lines that lead from the root to a task: `│ ├ `.
+/// Returns the tree lines in front of a task, such as `│ ├ `.
 fn branches(nodes: &Nodes<'_>, node: &TaskNode) -> String {
     let parent = |node: &TaskNode| node.parent.and_then(|parent| nodes.get(&parent).copied());
     let is_last = |node: &TaskNode| parent(node).is_none_or(|parent| parent.children.last() == Some(&node.id));

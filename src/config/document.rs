@@ -1,7 +1,7 @@
 //! JSON text with positions: objects as lists of raw members, and the line and column of any part.
 //!
-//! `serde_json` parses; a part's place is where its borrowed slice lies in the text. Comments and trailing commas of a
-//! settings file are blanked out beforehand, so that the rest stands where it stood. Nothing here knows which keys exist.
+//! `serde_json` parses; the position of a part is the offset of its borrowed slice. Comments and trailing commas are
+//! replaced by blanks first, so offsets stay the same. Does not know which keys exist.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,30 +13,30 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::base::text;
-use crate::config::problem::{Place, Spot, Trouble};
+use crate::config::problem::{FileLocation, Position, ProblemKind};
 
-/// A text and where its lines start.
+/// A text and the offsets of its lines.
 pub(super) struct Document<'a> {
     text: &'a str,
-    /// The text as it is in the file. A comment has as many bytes there, and may have fewer characters.
+    /// The text as it is in the file. A comment has the same number of bytes, but may have fewer characters.
     written: &'a str,
     file: String,
     line_starts: Vec<usize>,
 }
 
-/// What a file's bytes turned out to be, before any key is looked at.
-pub(super) struct Opened<'a> {
+/// A decoded settings file, before its keys are read.
+pub(super) struct DecodedFile<'a> {
     /// The text of the file without its byte order mark.
     written: &'a str,
-    /// The same with blanks for comments and trailing commas.
+    /// The same with comments and trailing commas replaced by blanks.
     pub(super) text: String,
     pub(super) had_mark: bool,
     pub(super) comments: Vec<&'a str>,
 }
 
-/// Returns the text of a settings file. After a mistake it is left as it is written, for the parser to complain.
-pub(super) fn open(bytes: &[u8]) -> Result<Opened<'_>, Trouble> {
-    let written = std::str::from_utf8(bytes).map_err(|error| Trouble::NotUtf8(error.valid_up_to()))?;
+/// Decodes a settings file. Leaves the text unchanged after a syntax error, which the parser reports.
+pub(super) fn decode(bytes: &[u8]) -> Result<DecodedFile<'_>, ProblemKind> {
+    let written = std::str::from_utf8(bytes).map_err(|error| ProblemKind::NotUtf8(error.valid_up_to()))?;
     let stripped = written.strip_prefix('\u{feff}');
     let written = stripped.unwrap_or(written);
     let (mut text, mut comments) = (written.to_owned(), Vec::new());
@@ -56,7 +56,7 @@ pub(super) fn open(bytes: &[u8]) -> Result<Opened<'_>, Trouble> {
         }
         after_value = !matches!(token, Token::OpenBrace | Token::OpenBracket | Token::Comma | Token::Colon);
     }
-    Ok(Opened { written, text, had_mark: stripped.is_some(), comments })
+    Ok(DecodedFile { written, text, had_mark: stripped.is_some(), comments })
 }
 
 fn blank(text: &mut String, range: Range<usize>) {
@@ -64,7 +64,7 @@ fn blank(text: &mut String, range: Range<usize>) {
     text.replace_range(range, &blanks);
 }
 
-impl Opened<'_> {
+impl DecodedFile<'_> {
     pub(super) fn document(&self, file: impl Into<String>) -> Document<'_> {
         Document { written: self.written, ..Document::new(file, &self.text) }
     }
@@ -74,11 +74,11 @@ impl Opened<'_> {
 pub(super) struct Member<'a> {
     pub(super) name: String,
     pub(super) value: &'a RawValue,
-    /// The slice that is the key, for its place.
+    /// The slice of the key, for its position.
     pub(super) key: &'a str,
 }
 
-/// The keys and values of an object in the order of the text, repetitions included.
+/// The keys and values of an object in text order, including duplicates.
 struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
@@ -101,10 +101,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// A part of the text that the parser would not take: its complaint, and where in the text.
-pub(super) struct Rejected {
-    pub(super) words: String,
-    pub(super) at: Option<Spot>,
+/// A parse error and its position.
+pub(super) struct ParseFailure {
+    pub(super) message: String,
+    pub(super) at: Option<Position>,
 }
 
 impl<'a> Document<'a> {
@@ -113,71 +113,69 @@ impl<'a> Document<'a> {
         Self { text, written: text, file: file.into(), line_starts }
     }
 
-    /// Returns the whole text as one value, or nothing if there is none.
-    pub(super) fn root(&self) -> Result<Option<&'a RawValue>, Rejected> {
+    /// Returns the whole text as one value, or `None` if it is blank.
+    pub(super) fn root(&self) -> Result<Option<&'a RawValue>, ParseFailure> {
         if self.text.trim().is_empty() {
             return Ok(None);
         }
-        serde_json::from_str(self.text).map(Some).map_err(|error| self.rejected(self.text, &error))
+        serde_json::from_str(self.text).map(Some).map_err(|error| self.failure(self.text, &error))
     }
 
-    /// Returns the members of the object `raw`.
-    pub(super) fn members(&self, raw: &'a RawValue) -> Result<Vec<Member<'a>>, Rejected> {
-        let Members(members) = serde_json::from_str(raw.get()).map_err(|error| self.rejected(raw.get(), &error))?;
+    pub(super) fn members(&self, raw: &'a RawValue) -> Result<Vec<Member<'a>>, ParseFailure> {
+        let Members(members) = serde_json::from_str(raw.get()).map_err(|error| self.failure(raw.get(), &error))?;
         let named = members.into_iter().map(|(key, value)| {
-            // A key is checked for balance only until it is read: it can still hold half a surrogate pair.
-            let name = serde_json::from_str(key.get()).map_err(|error| self.rejected(key.get(), &error))?;
+            // A raw key is not decoded yet: it can still hold half a surrogate pair.
+            let name = serde_json::from_str(key.get()).map_err(|error| self.failure(key.get(), &error))?;
             Ok(Member { name, value, key: key.get() })
         });
         named.collect()
     }
 
-    /// Returns the items of the list `raw`.
-    pub(super) fn items(&self, raw: &'a RawValue) -> Result<Vec<&'a RawValue>, Rejected> {
-        serde_json::from_str(raw.get()).map_err(|error| self.rejected(raw.get(), &error))
+    pub(super) fn items(&self, raw: &'a RawValue) -> Result<Vec<&'a RawValue>, ParseFailure> {
+        serde_json::from_str(raw.get()).map_err(|error| self.failure(raw.get(), &error))
     }
 
-    fn rejected(&self, part: &str, error: &serde_json::Error) -> Rejected {
+    fn failure(&self, part: &str, error: &serde_json::Error) -> ParseFailure {
         let message = error.to_string();
-        let words = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words).to_owned();
-        Rejected { words, at: self.spot_of_error(part, error) }
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message).to_owned();
+        ParseFailure { message, at: self.position_of_error(part, error) }
     }
 
-    /// The parser counts lines and bytes within the part it was given.
-    fn spot_of_error(&self, part: &str, error: &serde_json::Error) -> Option<Spot> {
+    /// Returns the position of a parse error. The parser counts lines and bytes within `part`.
+    fn position_of_error(&self, part: &str, error: &serde_json::Error) -> Option<Position> {
         let before: usize = part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-        self.offset_of(part).map(|start| self.spot(start + before + error.column().saturating_sub(1)))
+        self.offset_of(part).map(|start| self.position(start + before + error.column().saturating_sub(1)))
     }
 
-    /// Returns where `part`, a slice of the text, starts in it.
+    /// Returns the offset of `part`, or `None` if it is not a slice of the text.
     fn offset_of(&self, part: &str) -> Option<usize> {
         let offset = part.as_ptr().addr().checked_sub(self.text.as_ptr().addr())?;
         (offset + part.len() <= self.text.len()).then_some(offset)
     }
 
     /// Returns the line and column of `part`, a slice of the text.
-    pub(super) fn spot_of(&self, part: &str) -> Option<Spot> {
-        self.offset_of(part).map(|offset| self.spot(offset))
+    pub(super) fn position_of(&self, part: &str) -> Option<Position> {
+        self.offset_of(part).map(|offset| self.position(offset))
     }
 
-    fn spot(&self, offset: usize) -> Spot {
+    fn position(&self, offset: usize) -> Position {
         let offset = text::prefix(self.written, offset).len();
         let line = self.line_starts.partition_point(|start| *start <= offset);
         let start = self.line_starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
-        Spot { line, column: self.written[start..offset].chars().count() + 1 }
+        Position { line, column: self.written[start..offset].chars().count() + 1 }
     }
 
-    pub(super) fn place(&self, at: Option<Spot>) -> Place {
-        Place { file: self.file.clone(), at }
+    pub(super) fn location(&self, at: Option<Position>) -> FileLocation {
+        FileLocation { file: self.file.clone(), at }
     }
 }
 
-/// Returns what kind of thing `raw` is, with its article.
+/// Returns the JSON type of `raw`, with its article.
 pub(super) fn shape(raw: &RawValue) -> &'static str {
     match raw.get().as_bytes().first() {
         Some(b'{') => "an object",
         Some(b'[') => "a list",
-        Some(b'"') => "a text",
+        Some(b'"') => "a string",
         Some(b't') => "true",
         Some(b'f') => "false",
         Some(b'n') => "null",

@@ -1,8 +1,8 @@
-//! Changes to a file of settings, as text in and text out.
+//! Edits of a settings file, as text in and text out.
 //!
-//! Everything else in the file stays as it is written: order, comments, white space, unknown keys, repeated keys, the
-//! spelling of numbers. What is written is checked first, by the same walk that reads; a file that cannot be read is
-//! never rewritten.
+//! The rest of the file stays unchanged: order, comments, whitespace, unknown keys, duplicate keys and the format of
+//! numbers. New values are validated like those of a file that is read. A file that cannot be parsed is never
+//! rewritten.
 
 mod tree;
 
@@ -14,42 +14,42 @@ use crate::base::Fault;
 use crate::config::document::{Document, shape};
 use crate::config::key_path::{InvalidPath, KeyPath};
 use crate::config::layer::Layer;
-use crate::config::problem::{Place, Problem, Severity, Spot, Trouble};
+use crate::config::problem::{FileLocation, Position, Problem, ProblemKind, Severity};
 use crate::config::read::{self, LayerFile};
-use crate::config::table::{self, Kind, Nowhere, Resolved};
+use crate::config::table::{self, Kind, PathError, ResolvedKey};
 use crate::config::validate::{Expected, Validator, is};
 use crate::model::ask::Approval;
 use tree::Tree;
 
-/// A file that is to be changed.
+/// A file to edit.
 #[derive(Clone, Copy, Debug)]
-pub struct Edit<'a> {
+pub struct SettingsEdit<'a> {
     pub layer: Layer,
-    /// Its name, for messages.
+    /// The path, for messages.
     pub file: &'a Path,
-    /// What it holds now. Empty if it does not exist.
+    /// The current content. Empty if the file does not exist.
     pub text: &'a str,
 }
 
-/// Why a file stays as it is.
+/// The reason why an edit is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     #[error(transparent)]
     Path(#[from] InvalidPath),
     #[error(transparent)]
-    Nowhere(#[from] Nowhere),
-    /// The file must be put right by hand first.
+    UnknownPath(#[from] PathError),
+    /// The user must fix the file first.
     #[error("{0}")]
     Broken(Box<Problem>),
-    /// The file was read, and the parser that edits does not take it.
-    #[error("{place}: this file cannot be changed by mxd: {why}")]
-    NotEditable { place: Place, why: String },
-    /// The new value would not be accepted.
+    /// The reader accepts the file, but the syntax tree parser does not.
+    #[error("{place}: mxd cannot edit this file: {why}")]
+    NotEditable { place: FileLocation, why: String },
+    /// The new value is invalid.
     #[error("{0}")]
-    Refused(Box<Trouble>),
-    /// The new value would be accepted if something else stood beside it.
+    Refused(Box<ProblemKind>),
+    /// The new value needs another field beside it.
     #[error("{trouble}")]
-    Incomplete { layer: Layer, trouble: Box<Trouble> },
+    Incomplete { layer: Layer, trouble: Box<ProblemKind> },
     #[error("{path} is not set in {file}")]
     NotSet { path: KeyPath, file: String },
 }
@@ -58,16 +58,16 @@ impl From<EditError> for Fault {
     fn from(error: EditError) -> Self {
         match error {
             EditError::Path(error) => Self::user(error.to_string())
-                .hint("a name that contains a dot stands in double quotes, for example: 'models.\"gpt-4.1\".window'"),
-            EditError::Nowhere(nowhere) => nowhere.into(),
+                .hint("put a name that contains a dot in double quotes, for example: 'models.\"gpt-4.1\".window'"),
+            EditError::UnknownPath(error) => error.into(),
             EditError::Broken(problem) => (*problem).into(),
-            EditError::NotEditable { .. } => Self::config(sentence(&error)).hint("change it in an editor"),
-            EditError::Refused(_) => Self::user(sentence(&error)).hint("nothing was changed"),
+            EditError::NotEditable { .. } => Self::config(sentence(&error)).hint("edit it by hand"),
+            EditError::Refused(_) => Self::user(sentence(&error)).hint("nothing changed"),
             EditError::Incomplete { layer, ref trouble } => {
                 let fault = Self::user(sentence(&error));
                 match &**trouble {
-                    // In the same file: what another has does not count in this one.
-                    Trouble::Missing { key, field, .. } => {
+                    // In the same file: fields of other files do not count.
+                    ProblemKind::Missing { key, field, .. } => {
                         fault.hint(format!("set it first: `mxd config set --{layer} {key}.{field} …`"))
                     }
                     _ => fault,
@@ -80,7 +80,7 @@ impl From<EditError> for Fault {
     }
 }
 
-fn refused(trouble: Trouble) -> EditError {
+fn refused(trouble: ProblemKind) -> EditError {
     EditError::Refused(Box::new(trouble))
 }
 
@@ -92,19 +92,19 @@ fn sentence(error: &EditError) -> String {
     crate::base::sanitize::line(&error.to_string()).into_owned()
 }
 
-impl Edit<'_> {
-    /// Returns the file's text with the setting at `path` set to `value`: JSON, or a plain word where a text belongs.
+impl SettingsEdit<'_> {
+    /// Returns the file's text with `path` set to `value`: JSON, or plain text where a string is expected.
     pub fn set(&self, path: &str, value: &str) -> Result<String, EditError> {
         let path: KeyPath = path.parse()?;
         let resolved = table::resolve(&path)?;
-        if let Some(trouble) = table::find(path.key()).and_then(|key| read::not_here(key, &path, self.layer)) {
+        if let Some(trouble) = table::find(path.key()).and_then(|key| read::wrong_layer(key, &path, self.layer)) {
             return Err(refused(trouble));
         }
-        let value = accepted(resolved, &path, value)?;
+        let value = parse_value(resolved, &path, value)?;
         self.change(&path, |tree| tree.set(path.parts(), value))
     }
 
-    /// Returns the file's text without the setting at `path`. Anything can be removed, known or not.
+    /// Returns the file's text without `path`, which may be an unknown key.
     pub fn unset(&self, path: &str) -> Result<String, EditError> {
         let path: KeyPath = path.parse()?;
         let absent = || EditError::NotSet { path: path.clone(), file: self.file.display().to_string() };
@@ -116,17 +116,17 @@ impl Edit<'_> {
         if removed { Ok(text) } else { Err(absent()) }
     }
 
-    /// Returns the file's text with the server entry that has this hash approved.
+    /// Returns the file's text with the server entry of this hash approved.
     pub fn approve(&self, hash: &str) -> Result<String, EditError> {
-        self.hashes("approvedMcpServers", |approved| add(approved, hash))
+        self.edit_list("approvedMcpServers", |approved| add(approved, hash))
     }
 
-    /// Returns the file's text with the approval of this hash taken back.
+    /// Returns the file's text without the approval of this hash.
     pub fn withdraw(&self, hash: &str) -> Result<String, EditError> {
-        self.hashes("approvedMcpServers", |approved| approved.retain(|known| known != hash))
+        self.edit_list("approvedMcpServers", |approved| approved.retain(|known| known != hash))
     }
 
-    /// Returns the file's text with the user's decision about `approval` in it.
+    /// Returns the file's text with the user's decision about `approval`.
     pub fn decide(&self, approval: &Approval, approved: bool) -> Result<String, EditError> {
         let (yes, no, entry) = match approval {
             Approval::McpServer { hash } => ("approvedMcpServers", "declinedMcpServers", hash.clone()),
@@ -135,15 +135,15 @@ impl Edit<'_> {
             Approval::Project { project } => ("approvedProjects", "declinedProjects", project.to_string()),
         };
         let (list, other) = if approved { (yes, no) } else { (no, yes) };
-        let text = self.hashes(list, |entries| add(entries, &entry))?;
-        let decided = Edit { text: &text, ..*self };
+        let text = self.edit_list(list, |entries| add(entries, &entry))?;
+        let decided = SettingsEdit { text: &text, ..*self };
         let file = LayerFile::read(self.layer, self.file, text.as_bytes());
-        let stands =
+        let is_in_other =
             file.value(other).and_then(Value::as_array).is_some_and(|known| known.contains(&entry.clone().into()));
-        if stands { decided.hashes(other, |entries| entries.retain(|known| *known != entry)) } else { Ok(text) }
+        if is_in_other { decided.edit_list(other, |entries| entries.retain(|known| *known != entry)) } else { Ok(text) }
     }
 
-    fn hashes(&self, key: &'static str, change: impl FnOnce(&mut Vec<String>)) -> Result<String, EditError> {
+    fn edit_list(&self, key: &'static str, change: impl FnOnce(&mut Vec<String>)) -> Result<String, EditError> {
         let file = LayerFile::read(self.layer, self.file, self.text.as_bytes());
         let written = file.value(key).and_then(Value::as_array).into_iter().flatten();
         let mut hashes: Vec<String> = written.filter_map(|hash| hash.as_str().map(str::to_owned)).collect();
@@ -151,39 +151,39 @@ impl Edit<'_> {
         self.set(key, &Value::from(hashes).to_string())
     }
 
-    /// Applies `change`, unless the file cannot be read or would have an error at or above `path` that it has not now.
+    /// Applies `change`. Fails if the file cannot be parsed, or if the change causes a new error at or above `path`.
     fn change(&self, path: &KeyPath, change: impl FnOnce(&Tree) -> Result<(), usize>) -> Result<String, EditError> {
         let before = LayerFile::read(self.layer, self.file, self.text.as_bytes());
-        if let Some(spoilt) = before.problems().iter().find(|problem| problem.trouble.spoils_the_file()) {
-            return Err(broken(spoilt.clone()));
+        if let Some(unparseable) = before.problems().iter().find(|problem| problem.kind.is_unparseable()) {
+            return Err(broken(unparseable.clone()));
         }
         let tree = Tree::parse(self.text).map_err(|error| {
-            let at = Some(Spot { line: error.line_display(), column: error.column_display() });
-            let place = Place { file: self.file.display().to_string(), at };
+            let at = Some(Position { line: error.line_display(), column: error.column_display() });
+            let place = FileLocation { file: self.file.display().to_string(), at };
             EditError::NotEditable { place, why: error.kind().to_string() }
         })?;
         if let Err(depth) = change(&tree) {
-            return Err(self.in_the_way(&before, path.first(depth)));
+            return Err(self.not_an_object(&before, path.first(depth)));
         }
         let text = tree.print();
-        let known: Vec<&Trouble> = before.problems().iter().map(|problem| &problem.trouble).collect();
+        let known: Vec<&ProblemKind> = before.problems().iter().map(|problem| &problem.kind).collect();
         let after = LayerFile::read(self.layer, self.file, text.as_bytes());
         let fresh = after.problems().iter().find(|problem| {
-            let touched = problem.trouble.key().is_none_or(|key| key.contains(path) || path.contains(key));
-            problem.severity() == Severity::Error && touched && !known.contains(&&problem.trouble)
+            let touched = problem.kind.key().is_none_or(|key| key.contains(path) || path.contains(key));
+            problem.severity() == Severity::Error && touched && !known.contains(&&problem.kind)
         });
         match fresh {
-            Some(Problem { trouble: trouble @ Trouble::Missing { .. }, .. }) => {
+            Some(Problem { kind: trouble @ ProblemKind::Missing { .. }, .. }) => {
                 Err(EditError::Incomplete { layer: self.layer, trouble: Box::new(trouble.clone()) })
             }
-            Some(problem) => Err(refused(problem.trouble.clone())),
+            Some(problem) => Err(refused(problem.kind.clone())),
             None => Ok(text),
         }
     }
 
-    /// Returns the complaint about a value that stands where an object would have to be.
-    fn in_the_way(&self, file: &LayerFile, path: KeyPath) -> EditError {
-        let known = file.problems().iter().find(|problem| problem.trouble.key() == Some(&path));
+    /// Returns the error for a value where an object is needed.
+    fn not_an_object(&self, file: &LayerFile, path: KeyPath) -> EditError {
+        let known = file.problems().iter().find(|problem| problem.kind.key() == Some(&path));
         match known {
             Some(problem) => broken(problem.clone()),
             None => EditError::NotSet { path, file: self.file.display().to_string() },
@@ -191,26 +191,26 @@ impl Edit<'_> {
     }
 }
 
-/// Returns `value`, which is JSON or a plain word, as the kind that `path` takes.
-fn accepted(resolved: Resolved, path: &KeyPath, value: &str) -> Result<Value, EditError> {
-    let error = match check(resolved, path, value) {
+/// Parses `value`, which is JSON or plain text, as the kind that `path` expects.
+fn parse_value(resolved: ResolvedKey, path: &KeyPath, value: &str) -> Result<Value, EditError> {
+    let error = match check_value(resolved, path, value) {
         Ok(value) => return Ok(value),
         Err(error) => error,
     };
     let is_list = matches!(Document::new("", value).root(), Ok(Some(raw)) if is(raw, b'['));
-    let meant_as_list = is_list && matches!(resolved.kind, Kind::OneOrMany);
-    if !resolved.kind.is_text() || meant_as_list {
+    let is_intended_list = is_list && matches!(resolved.kind, Kind::OneOrMany);
+    if !resolved.kind.is_text() || is_intended_list {
         return Err(error);
     }
-    check(resolved, path, &Value::from(value).to_string())
+    check_value(resolved, path, &Value::from(value).to_string())
 }
 
-/// Returns the value at `path` that `json` is. What a person writes now may not even earn a warning.
-fn check(resolved: Resolved, path: &KeyPath, json: &str) -> Result<Value, EditError> {
+/// Parses and validates `json` as the value of `path`. Warnings are errors here.
+fn check_value(resolved: ResolvedKey, path: &KeyPath, json: &str) -> Result<Value, EditError> {
     let document = Document::new("", json);
     let expected = Expected { kind: resolved.kind, key: resolved.key };
     let wrong = |found: &str| {
-        refused(Trouble::Wrong {
+        refused(ProblemKind::Wrong {
             key: path.clone(),
             expected: resolved.kind.describe(),
             found: found.to_owned(),
@@ -225,7 +225,7 @@ fn check(resolved: Resolved, path: &KeyPath, json: &str) -> Result<Value, EditEr
     let mut validator = Validator::new(&document);
     let value = validator.value(expected, raw, path);
     match (value, validator.problems.into_iter().next()) {
-        (_, Some(problem)) => Err(refused(problem.trouble)),
+        (_, Some(problem)) => Err(refused(problem.kind)),
         (None, None) => Err(wrong(shape(raw))),
         (Some(value), None) => Ok(value),
     }

@@ -6,8 +6,8 @@ use crate::base::FaultKind;
 use crate::config::{Environment, holds_secret, merge};
 use crate::model::ask::Approval;
 
-fn edit(text: &str) -> Edit<'_> {
-    Edit { layer: Layer::Global, file: Path::new("config.json"), text }
+fn edit(text: &str) -> SettingsEdit<'_> {
+    SettingsEdit { layer: Layer::Global, file: Path::new("config.json"), text }
 }
 
 fn sentence(result: Result<String, EditError>) -> String {
@@ -15,7 +15,7 @@ fn sentence(result: Result<String, EditError>) -> String {
 }
 
 #[test]
-fn words_need_no_quotes_and_json_is_taken_as_it_is() {
+fn plain_text_needs_no_quotes_and_json_is_accepted() {
     let cases = [
         ("model", "claude-sonnet-4-6", json!({"model": "claude-sonnet-4-6"})),
         ("model", "\"quoted\"", json!({"model": "quoted"})),
@@ -43,21 +43,21 @@ fn words_need_no_quotes_and_json_is_taken_as_it_is() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_an_example() {
+fn an_invalid_value_is_refused_with_an_example() {
     let cases = [
         ("budgetUsd", "five", "\"budgetUsd\": 5"),
         ("budgetUsd", "-1", "\"budgetUsd\": 5"),
-        ("maxDepth", "3.5", "whole number"),
+        ("maxDepth", "3.5", "integer from"),
         ("durability", "never", "\"sync\""),
         ("keys.quit", "[1]", "keys.quit"),
-        ("model", "", "not empty"),
+        ("model", "", "non-empty"),
         ("authGroups.a.apiKey", "k", "set it first: `mxd config set --global authGroups.a.provider"),
         ("authGroups.a", r#"{"provider": "openai", "apikey": "k"}"#, "did you mean authGroups.a.apiKey?"),
         ("authGroups", "null", "must be an object"),
         ("mcpServers.s", r#"{"command": "a", "command": "b"}"#, "more than once"),
-        ("mcpServers.mxd.command", "a", "a name that no server can have"),
+        ("mcpServers.mxd.command", "a", "an invalid server name"),
         ("modle", "x", "did you mean model?"),
-        ("model.name", "x", "has no parts"),
+        ("model.name", "x", "has no fields"),
         ("", "x", "not the name of a setting"),
         ("approvedMcpServers", "[]", "--local"),
     ];
@@ -83,7 +83,7 @@ fn a_secret_that_is_refused_is_not_repeated() {
 
 #[test]
 fn a_layer_refuses_what_it_may_not_set() {
-    let repo = Edit { layer: Layer::Repo, file: Path::new(".mxd/config.json"), text: "" };
+    let repo = SettingsEdit { layer: Layer::Repo, file: Path::new(".mxd/config.json"), text: "" };
     for (path, value) in [
         ("authGroups.a.provider", "openai"),
         ("verify", "make"),
@@ -99,7 +99,7 @@ fn a_layer_refuses_what_it_may_not_set() {
 }
 
 #[test]
-fn everything_else_stays_in_order_and_spelling() {
+fn the_rest_of_the_file_stays_unchanged() {
     let text = "{\"zeta\":1e5, \"model\":\"a\",\"big\":123456789012345678901234567890,\n\"x\":1,\"x\":2.0,\
                 \"maxDepth\":\"wrong\",\"nested\":{\"b\":[1, {\"c\":null}],\"a\":\"\\u0041\"}}";
     let after = edit(text).set("model", "b").unwrap();
@@ -120,13 +120,13 @@ fn comments_and_trailing_commas_stay() {
 }
 
 #[test]
-fn of_a_repeated_key_the_one_that_counts_is_changed() {
+fn the_last_of_duplicate_keys_is_changed() {
     let after = edit(r#"{"model": "a", "model": "b"}"#).set("model", "c").unwrap();
     assert_eq!(after, "{\"model\": \"a\", \"model\": \"c\"}\n");
 }
 
 #[test]
-fn a_broken_file_is_left_alone() {
+fn an_unparseable_file_is_not_changed() {
     for text in ["{\"model\": ", "[]", "{\"version\": 2}", "{\"\\ud800\": 1}"] {
         for result in [edit(text).set("model", "m"), edit(text).unset("model")] {
             let fault = Fault::from(result.unwrap_err());
@@ -137,13 +137,13 @@ fn a_broken_file_is_left_alone() {
 }
 
 #[test]
-fn a_value_in_the_way_is_named_and_kept() {
+fn a_value_where_an_object_is_needed_is_named_and_kept() {
     let sentence = sentence(edit("{\n\"keys\": 5}").set("keys.quit", "q"));
     assert!(sentence.starts_with("config.json:2:9: keys must be an object"), "{sentence}");
 }
 
 #[test]
-fn unset_removes_and_says_when_there_is_nothing() {
+fn unset_removes_a_value_and_fails_if_it_is_not_set() {
     let text = r#"{"model": "a", "modle": "b", "model": "c", "keys": {"quit": "q", "help": "h"}}"#;
     let without = edit(text).unset("model").unwrap();
     assert_eq!(
@@ -162,43 +162,45 @@ fn unset_removes_and_says_when_there_is_nothing() {
 fn unset_does_not_leave_half_an_entry() {
     let text = r#"{"authGroups": {"a": {"provider": "openai", "api": "chat"}}}"#;
     assert!(sentence(edit(text).unset("authGroups.a.provider")).contains("authGroups.a has no \"provider\""));
-    assert!(sentence(edit(text).set("authGroups.a.provider", "anthropic")).contains("only the provider \"openai\""));
+    assert!(
+        sentence(edit(text).set("authGroups.a.provider", "anthropic")).contains("only for the provider \"openai\"")
+    );
     edit(text).unset("authGroups.a.api").unwrap();
     edit(text).unset("authGroups.a").unwrap();
 }
 
 #[test]
 fn a_repository_can_be_cleaned_of_what_it_may_not_set() {
-    let repo = Edit { layer: Layer::Repo, file: Path::new("c"), text: r#"{"verify": "make"}"# };
+    let repo = SettingsEdit { layer: Layer::Repo, file: Path::new("c"), text: r#"{"verify": "make"}"# };
     assert_eq!(repo.unset("verify").unwrap(), "{}\n");
 }
 
 #[test]
-fn an_approval_is_added_once_and_can_be_taken_back() {
+fn an_approval_is_added_once_and_can_be_withdrawn() {
     let hash = "a".repeat(64);
-    let local = |text: &str| Edit { layer: Layer::Local, file: Path::new("c"), text }.approve(&hash);
+    let local = |text: &str| SettingsEdit { layer: Layer::Local, file: Path::new("c"), text }.approve(&hash);
     let once = local("{\"model\": \"m\"}").unwrap();
     assert_eq!(local(&once).unwrap(), once);
-    let taken = Edit { layer: Layer::Local, file: Path::new("c"), text: &once }.withdraw(&hash).unwrap();
+    let taken = SettingsEdit { layer: Layer::Local, file: Path::new("c"), text: &once }.withdraw(&hash).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&taken).unwrap(), json!({"model": "m", "approvedMcpServers": []}));
     assert!(local("").is_ok());
-    assert!(Edit { layer: Layer::Local, file: Path::new("c"), text: "" }.approve("../../etc").is_err());
+    assert!(SettingsEdit { layer: Layer::Local, file: Path::new("c"), text: "" }.approve("../../etc").is_err());
 }
 
 #[test]
-fn a_byte_order_mark_is_left_out_by_an_edit() {
+fn an_edit_removes_a_byte_order_mark() {
     assert_eq!(edit("\u{feff}{\"x\":1}").set("model", "m").unwrap(), "{\n  \"x\":1,\n  \"model\": \"m\"\n}\n");
 }
 
 #[test]
-fn what_only_the_reader_takes_is_left_alone() {
+fn a_file_that_only_the_reader_accepts_is_not_changed() {
     let half = "{\n\"x\": \"\\ud800\"}";
     let sentence_of = |text: &str| sentence(edit(text).set("model", "m"));
     assert!(sentence_of(half).starts_with("config.json:2:"), "{}", sentence_of(half));
     let nested = |depth| format!("{{\n\"x\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(edit(&nested(200)).set("model", "m").unwrap().matches('[').count(), 200);
     let sentence = sentence_of(&nested(100_000));
-    assert!(sentence.starts_with("config.json:2:") && sentence.contains("cannot be changed by mxd"), "{sentence}");
+    assert!(sentence.starts_with("config.json:2:") && sentence.contains("cannot edit this file"), "{sentence}");
 }
 
 fn settable() -> impl Strategy<Value = (&'static str, String)> {
@@ -234,7 +236,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_set_is_what_is_got((path, value) in settable()) {
+    fn a_value_that_is_set_can_be_read_back((path, value) in settable()) {
         let text = edit("").set(path, &value).unwrap();
         let file = LayerFile::read(Layer::Global, Path::new("c"), text.as_bytes());
         prop_assert_eq!(file.problems(), &[]);
@@ -267,7 +269,7 @@ proptest! {
 }
 
 #[test]
-fn a_decision_is_kept_once_and_takes_the_place_of_the_opposite() {
+fn a_decision_is_stored_once_and_replaces_the_opposite() {
     let project = "01M3250WAT5819AEQBE1KKWAEB".parse().unwrap();
     let hash = || "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262".to_owned();
     let cases = [
@@ -279,7 +281,7 @@ fn a_decision_is_kept_once_and_takes_the_place_of_the_opposite() {
     for (approval, approved, declined) in cases {
         let mut text = String::new();
         for (decision, counts) in [(true, (1, 0)), (true, (1, 0)), (false, (0, 1)), (true, (1, 0))] {
-            let edit = Edit { layer: Layer::Local, file: Path::new("config.json"), text: &text };
+            let edit = SettingsEdit { layer: Layer::Local, file: Path::new("config.json"), text: &text };
             let new = edit.decide(&approval, decision).unwrap();
             let value: Value = serde_json::from_str(&new).unwrap();
             let count = |key: &str| value[key].as_array().map_or(0, Vec::len);

@@ -1,4 +1,4 @@
-//! What the environment says about reaching a model. Auth groups of the lowest rank.
+//! Auth groups from environment variables. They have the lowest precedence.
 
 use std::ffi::OsString;
 
@@ -7,34 +7,39 @@ use serde_json::{Map, Value};
 use crate::base::Secret;
 use crate::config::key_path::KeyPath;
 use crate::config::layer::Origin;
-use crate::config::problem::{Place, Problem, Trouble};
+use crate::config::problem::{FileLocation, Problem, ProblemKind};
 use crate::config::validate;
 
-/// A provider whose variables are looked at.
-struct Known {
+/// The variables of a provider.
+struct ProviderVariables {
     group: &'static str,
     provider: &'static str,
     key: &'static str,
     url: &'static str,
 }
 
-const KNOWN: [Known; 2] = [
-    Known { group: "env-anthropic", provider: "anthropic", key: "ANTHROPIC_API_KEY", url: "ANTHROPIC_BASE_URL" },
-    Known { group: "env-openai", provider: "openai", key: "OPENAI_API_KEY", url: "OPENAI_BASE_URL" },
+const PROVIDERS: [ProviderVariables; 2] = [
+    ProviderVariables {
+        group: "env-anthropic",
+        provider: "anthropic",
+        key: "ANTHROPIC_API_KEY",
+        url: "ANTHROPIC_BASE_URL",
+    },
+    ProviderVariables { group: "env-openai", provider: "openai", key: "OPENAI_API_KEY", url: "OPENAI_BASE_URL" },
 ];
 
-/// Tells whether the auth group `name` is one that the environment forms.
+/// Returns true if the auth group `name` comes from the environment.
 pub fn is_implicit(name: &str) -> bool {
-    KNOWN.iter().any(|known| known.group == name)
+    PROVIDERS.iter().any(|known| known.group == name)
 }
 
-/// The variables that matter here, as they were when it was made.
+/// A snapshot of the relevant variables.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     found: Vec<(&'static str, Secret)>,
 }
 
-/// An auth group that the environment forms.
+/// An auth group from the environment.
 pub(super) struct ImplicitGroup {
     pub(super) name: &'static str,
     pub(super) entry: Value,
@@ -42,15 +47,15 @@ pub(super) struct ImplicitGroup {
 }
 
 impl Environment {
-    /// Returns what `lookup` knows. An empty or unreadable value counts as unset; spaces around it do not count.
+    /// Reads the variables with `lookup`. Values are trimmed; empty and non-UTF-8 values count as unset.
     pub fn new(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
-        let names = KNOWN.iter().flat_map(|known| [known.key, known.url]);
+        let names = PROVIDERS.iter().flat_map(|known| [known.key, known.url]);
         let value = |name| lookup(name).and_then(|value| value.into_string().ok());
         let found = names.filter_map(|name| Some((name, Secret::new(value(name)?.trim()))));
         Self { found: found.filter(|(_, value)| !value.is_empty()).collect() }
     }
 
-    /// Returns what this process was started with.
+    /// Reads the environment of this process.
     pub fn from_env() -> Self {
         Self::new(|name| std::env::var_os(name))
     }
@@ -59,14 +64,14 @@ impl Environment {
         self.found.iter().find(|(found, _)| *found == name).map(|(_, value)| value)
     }
 
-    /// Returns the groups that the variables form, the preferred one first, and what is wrong with the others.
+    /// Returns the auth groups, the preferred one first, and the problems of invalid variables.
     pub(super) fn groups(&self) -> (Vec<ImplicitGroup>, Vec<Problem>) {
         let mut groups = Vec::new();
         let mut problems = Vec::new();
-        for known in &KNOWN {
+        for known in &PROVIDERS {
             let mut entry = Map::from_iter([("provider".to_owned(), Value::from(known.provider))]);
             let mut names = Vec::new();
-            let mut readable = true;
+            let mut is_valid = true;
             for (field, variable) in [("apiKey", known.key), ("baseUrl", known.url)] {
                 let Some(value) = self.get(variable) else { continue };
                 let value = Value::from(value.expose());
@@ -76,14 +81,14 @@ impl Environment {
                         names.push(variable);
                     }
                     Some(expected) => {
-                        readable = false;
-                        let place = Place { file: format!("the variable {variable}"), at: None };
-                        problems.push(Problem { place, trouble: Trouble::Variable { group: known.group, expected } });
+                        is_valid = false;
+                        let place = FileLocation { file: format!("the variable {variable}"), at: None };
+                        problems.push(Problem { place, kind: ProblemKind::Variable { group: known.group, expected } });
                     }
                 }
             }
-            // A key must not go to the public address because the address meant for it could not be read.
-            if !names.is_empty() && readable {
+            // A key must not be sent to the public address because its own address is invalid.
+            if !names.is_empty() && is_valid {
                 let origin = Origin::Environment(names);
                 groups.push(ImplicitGroup { name: known.group, entry: Value::Object(entry), origin });
             }

@@ -38,13 +38,12 @@ fn a_group_with_a_key_comes_before_one_without() {
 }
 
 #[test]
-fn a_key_is_not_sent_to_the_public_address_when_its_own_is_unreadable() {
+fn a_key_is_not_sent_to_the_public_address_if_its_own_is_invalid() {
     let environment = environment(&[("OPENAI_API_KEY", "sk-hunter2"), ("OPENAI_BASE_URL", "u:hunter2@nowhere")]);
     let (groups, problems) = environment.groups();
     assert!(groups.is_empty());
     let sentence = problems[0].to_string();
-    let expected =
-        "the variable OPENAI_BASE_URL: it is ignored, and with it the auth group env-openai: it must be an address";
+    let expected = "the variable OPENAI_BASE_URL: the auth group env-openai is ignored: this must be a URL";
     assert!(sentence.starts_with(expected), "{sentence}");
     assert_eq!(problems[0].severity(), Severity::Warning);
     assert!(!sentence.contains("hunter2"));

@@ -1,22 +1,20 @@
-//! The name of a setting: `budgetUsd`, `authGroups.main.apiKey`, `models."gpt-4.1".window`.
+//! Paths of settings: `budgetUsd`, `authGroups.main.apiKey`, `models."gpt-4.1".window`.
 //!
-//! A part that contains a dot, a quote, a space or anything unusual is written as a JSON string; every path has one
-//! written form, which parses back to it.
+//! A part that contains a dot, a quote, whitespace or a control character is written as a JSON string. Every path has
+//! one written form, which parses back to it.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The parts of a setting's name, outermost first. Never empty.
+/// The parts of a path, outermost first. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyPath(Vec<String>);
 
 impl KeyPath {
-    /// Returns the path of the top-level key `name`.
     pub fn top(name: impl Into<String>) -> Self {
         Self(vec![name.into()])
     }
 
-    /// Returns the path of the part `name` below this one.
     pub fn child(&self, name: impl Into<String>) -> Self {
         let mut parts = self.0.clone();
         parts.push(name.into());
@@ -37,12 +35,12 @@ impl KeyPath {
         self.0.last().map_or("", String::as_str)
     }
 
-    /// Returns the path of the outermost `count` parts, and of at least one.
+    /// Returns the outermost `count` parts, at least one.
     pub fn first(&self, count: usize) -> Self {
         Self(self.0.iter().take(count.max(1)).cloned().collect())
     }
 
-    /// Tells whether this path is `other` or lies above it.
+    /// Returns true if this path equals `other` or is a prefix of it.
     pub fn contains(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
     }
@@ -68,7 +66,7 @@ fn is_plain(part: &str) -> bool {
     !part.is_empty() && !part.contains(|c: char| c == '.' || c == '"' || c.is_whitespace() || c.is_control())
 }
 
-/// A text that does not name a setting.
+/// A text that is not a valid path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not the name of a setting: {why}")]
 pub struct InvalidPath {
@@ -86,7 +84,7 @@ impl FromStr for KeyPath {
         loop {
             let end = if rest.starts_with('"') {
                 let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();
-                let part = strings.next().and_then(Result::ok).ok_or_else(|| fail("a quoted part does not end"))?;
+                let part = strings.next().and_then(Result::ok).ok_or_else(|| fail("a quoted part is not closed"))?;
                 parts.push(part);
                 strings.byte_offset()
             } else {
@@ -96,7 +94,7 @@ impl FromStr for KeyPath {
                     return Err(fail("a part between the dots is empty"));
                 }
                 if !is_plain(part) {
-                    return Err(fail("a part with quotes or spaces in it must stand in double quotes"));
+                    return Err(fail("a part with quotes or spaces must be in double quotes"));
                 }
                 parts.push(part.to_owned());
                 end

@@ -19,7 +19,7 @@ fn dots_separate_and_quotes_protect() {
 }
 
 #[test]
-fn what_names_nothing_is_refused_with_the_reason() {
+fn an_invalid_path_is_refused_with_the_reason() {
     for (text, why) in [
         ("", "empty"),
         (".", "empty"),
@@ -27,7 +27,7 @@ fn what_names_nothing_is_refused_with_the_reason() {
         ("a..b", "empty"),
         ("a b", "double quotes"),
         ("a\"b", "double quotes"),
-        ("\"a", "does not end"),
+        ("\"a", "not closed"),
         ("\"a\"b", "a dot must follow"),
     ] {
         let error = text.parse::<KeyPath>().unwrap_err().to_string();

@@ -1,20 +1,20 @@
-//! The three files that settings come from, and where an effective value came from.
+//! The three layers of settings, and the origin of an effective value.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::problem::Place;
+use crate::config::problem::FileLocation;
 
-/// A file of settings. Ordered by rank: a later layer wins over an earlier one.
+/// A settings file. Ordered by precedence: a later layer wins over an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// The person's, for all projects, in the data folder.
+    /// The user's, for all projects, in the data folder.
     Global,
-    /// The repository's own, under git: proposals of whoever wrote it.
+    /// The repository's, under git. Not trusted.
     Repo,
-    /// The person's for one project, in the data folder.
+    /// The user's, for one project, in the data folder.
     Local,
 }
 
@@ -36,23 +36,22 @@ impl fmt::Display for Layer {
     }
 }
 
-/// Where an effective value came from.
+/// The origin of an effective value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// Not set anywhere.
     Default,
-    /// Variables of the environment, by name.
+    /// The names of environment variables.
     Environment(Vec<&'static str>),
     File {
         layer: Layer,
-        place: Place,
+        place: FileLocation,
     },
-    /// Put together from several places.
+    /// Merged from several places.
     Several,
 }
 
 impl Origin {
-    /// Returns the layer whose file holds the value.
     pub fn layer(&self) -> Option<Layer> {
         match self {
             Self::File { layer, .. } => Some(*layer),
@@ -60,8 +59,7 @@ impl Origin {
         }
     }
 
-    /// Returns the place in a file that holds the value.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&FileLocation> {
         match self {
             Self::File { place, .. } => Some(place),
             Self::Default | Self::Environment(_) | Self::Several => None,

@@ -1,26 +1,26 @@
-//! What may be shown of a value. One rule for every output, and for deciding whether a file holds a secret: it does
-//! if masking would change it.
+//! Masks secrets in values. Used for all output, and to decide whether a file holds a secret: it does if masking would
+//! change it.
 
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use crate::base::Secret;
-use crate::base::secret_shape::is_telltale;
+use crate::base::secret_shape::has_token_prefix;
 use crate::config::document;
 use crate::config::layer::Layer;
-use crate::config::problem::Trouble;
+use crate::config::problem::ProblemKind;
 use crate::config::read::LayerFile;
 use crate::config::table::{self, Kind};
 
-/// What stands for a secret of which nothing may be shown.
+/// The mask of a secret.
 const HIDDEN: &str = "****";
-/// What separates the parameters of an address.
+/// Separators of the parameters of an address.
 const SEPARATORS: [char; 4] = ['?', '&', ';', '#'];
-/// Words in a name that make its value a secret.
-const TELLING: [&str; 8] = ["key", "token", "secret", "password", "passwd", "auth", "credential", "signature"];
+/// A name that contains one of these has a secret value.
+const SECRET_NAMES: [&str; 8] = ["key", "token", "secret", "password", "passwd", "auth", "credential", "signature"];
 
-/// Returns `value`, which is of kind `kind`, as it may be shown.
+/// Masks `value`, which is of kind `kind`.
 pub fn masked(kind: &Kind, value: &Value) -> Value {
     match (kind, value) {
         (Kind::Credential | Kind::Header | Kind::Variable, Value::String(secret)) => {
@@ -32,8 +32,8 @@ pub fn masked(kind: &Kind, value: &Value) -> Value {
         (Kind::Object { fields, .. }, Value::Object(entries)) => entries
             .iter()
             .map(|(name, entry)| {
-                let shown =
-                    table::field(fields, name).map_or_else(|| guessed(name, entry), |key| masked(&key.kind, entry));
+                let shown = table::field(fields, name)
+                    .map_or_else(|| mask_by_name(name, entry), |key| masked(&key.kind, entry));
                 (name.clone(), shown)
             })
             .collect::<Map<_, _>>()
@@ -43,62 +43,63 @@ pub fn masked(kind: &Kind, value: &Value) -> Value {
             scrub_args(&texts).into()
         }
         (Kind::Hash, value) => value.clone(),
-        // Not of the kind that was expected: anything may stand there.
-        (_, value) => guessed("", value),
+        // Not of the expected kind, so it may be anything.
+        (_, value) => mask_by_name("", value),
     }
 }
 
-/// Returns `value`, of which only the name is known, as it may be shown.
-fn guessed(name: &str, value: &Value) -> Value {
+/// Masks `value` by its name only.
+fn mask_by_name(name: &str, value: &Value) -> Value {
     match value {
-        Value::String(text) if is_telling(name) && !text.is_empty() => Value::from(Secret::new(text).masked()),
+        Value::String(text) if is_secret_name(name) && !text.is_empty() => Value::from(Secret::new(text).masked()),
         Value::String(text) => Value::from(scrub(text)),
-        Value::Array(items) => items.iter().map(|item| guessed(name, item)).collect::<Vec<_>>().into(),
+        Value::Array(items) => items.iter().map(|item| mask_by_name(name, item)).collect::<Vec<_>>().into(),
         Value::Object(entries) => {
-            entries.iter().map(|(name, entry)| (name.clone(), guessed(name, entry))).collect::<Map<_, _>>().into()
+            entries.iter().map(|(name, entry)| (name.clone(), mask_by_name(name, entry))).collect::<Map<_, _>>().into()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
-fn is_telling(name: &str) -> bool {
+fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase();
-    TELLING.iter().any(|word| name.contains(word))
+    SECRET_NAMES.iter().any(|word| name.contains(word))
 }
 
-/// Tells whether a file with this content must be readable by its owner only. What is not understood might.
+/// Returns true if a file with this content must be private. A file that cannot be parsed counts as secret.
 pub fn holds_secret(text: &str) -> bool {
-    let Ok(opened) = document::open(text.as_bytes()) else { return true };
-    // A setting that is commented out is still there to be read.
-    let may_tell = |comment: &str| (is_telling(comment) && comment.contains([':', '='])) || scrub(comment) != comment;
-    if opened.comments.iter().any(|comment| may_tell(comment)) {
+    let Ok(decoded) = document::decode(text.as_bytes()) else { return true };
+    // A commented-out setting can still hold a secret.
+    let may_hold_secret =
+        |comment: &str| (is_secret_name(comment) && comment.contains([':', '='])) || scrub(comment) != comment;
+    if decoded.comments.iter().any(|comment| may_hold_secret(comment)) {
         return true;
     }
-    if opened.text.trim().is_empty() {
+    if decoded.text.trim().is_empty() {
         return false;
     }
-    let Ok(Value::Object(entries)) = serde_json::from_str(&opened.text) else { return true };
-    // A repeated key hides an earlier value from the parsed form, but not from a reader of the file.
+    let Ok(Value::Object(entries)) = serde_json::from_str(&decoded.text) else { return true };
+    // A duplicate key hides an earlier value from the parser, but not from a reader of the file.
     let read = LayerFile::read(Layer::Global, Path::new(""), text.as_bytes());
-    let repeated = read.problems().iter().any(|problem| matches!(problem.trouble, Trouble::Duplicate { .. }));
+    let repeated = read.problems().iter().any(|problem| matches!(problem.kind, ProblemKind::Duplicate { .. }));
     repeated
         || entries.iter().any(|(name, value)| {
-            let shown = table::find(name).map_or_else(|| guessed(name, value), |key| masked(&key.kind, value));
+            let shown = table::find(name).map_or_else(|| mask_by_name(name, value), |key| masked(&key.kind, value));
             shown != *value
         })
 }
 
-/// Returns `text` without passwords in addresses, telling parameters and well-known credentials.
+/// Masks passwords in addresses, secret parameters and known token formats.
 pub fn scrub(text: &str) -> String {
     text.split_inclusive(char::is_whitespace).map(scrub_word).collect()
 }
 
-/// Returns arguments without what looks like a secret: `--token=x`, `--token x`, `KEY=x`.
+/// Masks arguments that look like secrets: `--token=x`, `--token x`, `KEY=x`.
 pub fn scrub_args(args: &[String]) -> Vec<String> {
     let mut after_flag = false;
     let scrubbed = args.iter().map(|arg| {
         let hide = after_flag && !arg.starts_with('-');
-        after_flag = arg.starts_with('-') && !arg.contains('=') && is_telling(arg);
+        after_flag = arg.starts_with('-') && !arg.contains('=') && is_secret_name(arg);
         if hide && !arg.is_empty() { HIDDEN.to_owned() } else { scrub(arg) }
     });
     scrubbed.collect()
@@ -106,7 +107,7 @@ pub fn scrub_args(args: &[String]) -> Vec<String> {
 
 fn scrub_word(word: &str) -> String {
     let (word, space) = word.split_at(word.trim_end().len());
-    if is_telltale(word) {
+    if has_token_prefix(word) {
         return Secret::new(word).masked() + space;
     }
     // Parameters of an address, or a variable or flag with its value.
@@ -114,7 +115,7 @@ fn scrub_word(word: &str) -> String {
     for part in scrub_address(word).split_inclusive(SEPARATORS) {
         let (part, separator) = part.split_at(part.trim_end_matches(SEPARATORS).len());
         match part.split_once('=') {
-            Some((name, value)) if !value.is_empty() && (is_telling(name) || is_telltale(value)) => {
+            Some((name, value)) if !value.is_empty() && (is_secret_name(name) || has_token_prefix(value)) => {
                 out.extend([name, "=", HIDDEN]);
             }
             _ => out.push_str(part),
@@ -124,7 +125,7 @@ fn scrub_word(word: &str) -> String {
     out + space
 }
 
-/// Returns an address without its user and password.
+/// Masks the user and password of an address.
 fn scrub_address(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
     let end = rest.find(['/', '?', '#', '\\', '"', '\'']).unwrap_or(rest.len());

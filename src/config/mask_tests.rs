@@ -19,14 +19,14 @@ fn passwords_in_addresses_are_never_shown() {
 }
 
 #[test]
-fn well_known_credentials_are_told_by_their_beginning() {
+fn known_credentials_are_recognised_by_their_prefix() {
     assert_eq!(scrub("sk-ant-api03-hunter2-wxyz"), "****wxyz");
     assert_eq!(scrub("X=ghp_hunter2hunter2"), "X=****");
     assert_eq!(scrub("sk-x"), "sk-x");
 }
 
 #[test]
-fn arguments_after_a_telling_flag_are_hidden() {
+fn arguments_after_a_secret_flag_are_masked() {
     let args = ["--api-key", "hunter2", "--port", "80", "--token=hunter2", "--secret", "--verbose", "PASSWORD=hunter2"];
     let args = args.map(str::to_owned);
     let shown = scrub_args(&args);
@@ -34,7 +34,7 @@ fn arguments_after_a_telling_flag_are_hidden() {
 }
 
 #[test]
-fn a_file_with_a_secret_anywhere_is_known_by_it() {
+fn a_file_with_a_secret_anywhere_holds_a_secret() {
     for text in [
         r#"{"authGroups": {"a": {"provider": "anthropic", "apiKey": "k"}}}"#,
         r#"{"authGroups": {"a": {"provider": "openai", "baseUrl": "http://u:p@h"}}}"#,

@@ -1,9 +1,8 @@
-//! From the layers to what is in force, with the origin of every value.
+//! Merges the layers into the effective settings, with the origin of every value.
 //!
-//! Single values: the nearest layer wins, and `null` there means "as if nobody had set it"; of the limits that protect
-//! the person, a repository may only make a stricter one. Maps are united, the
-//! nearest layer wins per name, and `null` removes what a farther layer named. A server that a repository asks for
-//! and nobody approved is as if it were not there: it does not even hide another of the same name.
+//! Single values: the nearest layer wins, and `null` means the default. A repository can only tighten limits that
+//! protect the user. Maps are merged by name: the nearest layer wins, and `null` removes an entry. A repository's
+//! server that is not approved counts as absent: it does not hide another server of the same name.
 
 use serde_json::{Map, Value};
 
@@ -11,47 +10,47 @@ use crate::base::Fault;
 use crate::config::environment::Environment;
 use crate::config::key_path::KeyPath;
 use crate::config::layer::{Layer, Origin};
-use crate::config::problem::{self, Place, Problem, Trouble};
+use crate::config::problem::{self, FileLocation, Problem, ProblemKind};
 use crate::config::read::LayerFile;
 use crate::config::settings::{McpServer, Settings};
 use crate::config::table::{self, KEYS, Key, Kind, Need};
 use crate::config::trust::{Server, ServerState};
 
-/// A value in force and where it came from.
+/// An effective value and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effective {
     /// A key, or an entry or field directly below one.
     pub path: KeyPath,
-    /// As it was written. Not for showing: it may be a secret.
+    /// As written. May be a secret, so it must not be printed.
     pub(super) value: Value,
     pub origin: Origin,
 }
 
-/// The settings in force.
+/// The effective settings.
 #[derive(Clone, Debug)]
 pub struct Merged {
     pub settings: Settings,
-    /// Every tool server that any layer asks for, and whether it may start.
+    /// Every MCP server of any layer, and whether it may start.
     pub servers: Vec<Server>,
-    /// What is wrong with the layers, in their order.
+    /// The problems of all layers, in layer order.
     pub problems: Vec<Problem>,
-    /// What is in force, in the order of the table.
+    /// The effective values, in table order.
     pub(super) effective: Vec<Effective>,
 }
 
 impl Merged {
-    /// Returns the fault that all errors make together. Nothing: the settings are what their authors meant.
+    /// Returns all errors as one fault, or `None` if there are none.
     pub fn fault(&self) -> Option<Fault> {
         problem::fault(&self.problems)
     }
 
-    /// Returns where the value at `path` came from.
+    /// Returns the origin of the value at `path`.
     pub fn origin(&self, path: &KeyPath) -> Option<&Origin> {
         self.effective.iter().find(|effective| effective.path.contains(path)).map(|effective| &effective.origin)
     }
 }
 
-/// Returns what is in force. Fails only if the table and [`Settings`] disagree, which is a defect.
+/// Merges the layers. Fails only if the table and [`Settings`] disagree, which is a bug.
 pub fn merge(environment: &Environment, files: &[LayerFile]) -> Result<Merged, Fault> {
     let mut files: Vec<&LayerFile> = files.iter().collect();
     files.sort_by_key(|file| file.layer);
@@ -78,13 +77,13 @@ pub fn merge(environment: &Environment, files: &[LayerFile]) -> Result<Merged, F
                             if value.is_null() {
                                 continue;
                             }
-                            if let Some(state) = withheld(&files, file, name, value) {
+                            if let Some(state) = inactive_state(&files, file, name, value) {
                                 let origin = file.origin(&path.child(name));
                                 servers.push(server(name, state, origin, of, value)?);
                                 continue;
                             }
                         }
-                        put(&mut entries, path.child(name), value, file);
+                        apply_entry(&mut entries, path.child(name), value, file);
                     }
                 }
                 effective.extend(entries);
@@ -112,8 +111,8 @@ pub fn merge(environment: &Environment, files: &[LayerFile]) -> Result<Merged, F
     Ok(Merged { settings, servers, problems, effective })
 }
 
-/// Returns the state in which the repository's entry `name` is kept out of force, or nothing if it was approved.
-fn withheld(files: &[&LayerFile], repo: &LayerFile, name: &str, value: &Value) -> Option<ServerState> {
+/// Returns the state of the repository's server `name` if it is not active, or `None` if it is approved.
+fn inactive_state(files: &[&LayerFile], repo: &LayerFile, name: &str, value: &Value) -> Option<ServerState> {
     let hash = repo.server_hash(name).unwrap_or_default();
     let approvals = files.iter().filter(|file| file.layer == Layer::Local);
     let mut approvals = approvals.filter_map(|file| file.value("approvedMcpServers")?.as_array()).flatten();
@@ -126,8 +125,8 @@ fn withheld(files: &[&LayerFile], repo: &LayerFile, name: &str, value: &Value) -
     }
 }
 
-/// Lets a nearer layer's entry replace or remove a farther one's.
-fn put(entries: &mut Vec<Effective>, path: KeyPath, value: &Value, file: &LayerFile) {
+/// Replaces or removes an entry of a farther layer.
+fn apply_entry(entries: &mut Vec<Effective>, path: KeyPath, value: &Value, file: &LayerFile) {
     let origin = file.origin(&path);
     let known = entries.iter().position(|entry| entry.path == path);
     match (known, value.is_null()) {
@@ -140,7 +139,7 @@ fn put(entries: &mut Vec<Effective>, path: KeyPath, value: &Value, file: &LayerF
     }
 }
 
-/// Returns what the nearest layer says, or the default.
+/// Returns the value of the nearest layer, or the default.
 fn nearest<'f>(
     files: &[&'f LayerFile],
     key: &Key,
@@ -165,13 +164,13 @@ fn nearest<'f>(
     Some(Effective { path: path.clone(), value, origin })
 }
 
-/// Tells whether what a repository proposes protects the person more than what they have themselves.
+/// Returns true if a repository's value protects the user more than their own value.
 type IsStricter = fn(&Value, Option<&Value>) -> bool;
 
-/// Returns how strictness is judged of a limit that a repository may not loosen. Nothing: it is no such limit.
+/// Returns the comparison for a limit that a repository may only tighten, or `None` for other keys.
 fn stricter(key: &str) -> Option<IsStricter> {
     match key {
-        // No limit at all is the loosest.
+        // A missing limit is the loosest.
         "budgetUsd" | "maxRunning" | "maxDepth" | "maxTasks" | "maxTasksPerTurn" => {
             Some(|proposed, own| match (proposed.as_f64(), own.and_then(Value::as_f64)) {
                 (Some(proposed), Some(own)) => proposed < own,
@@ -179,7 +178,7 @@ fn stricter(key: &str) -> Option<IsStricter> {
                 (None, _) => false,
             })
         }
-        // A question that answers itself is out of the person's hands: never is the strictest, later is stricter.
+        // After the timeout the default answer is used without the user: later is stricter, never is strictest.
         "clarifyTimeoutMs" => Some(|proposed, own| match (proposed.as_f64(), own.and_then(Value::as_f64)) {
             (Some(proposed), Some(own)) => proposed > own,
             (Some(_) | None, _) => false,
@@ -195,7 +194,7 @@ fn default(key: &Key) -> Option<Value> {
     }
 }
 
-/// Returns a complaint for each setting that names an auth group which is not there.
+/// Returns a problem for each setting that names an auth group that does not exist.
 fn missing_groups(effective: &[Effective]) -> Vec<Problem> {
     let groups: Vec<String> = effective
         .iter()
@@ -205,15 +204,15 @@ fn missing_groups(effective: &[Effective]) -> Vec<Problem> {
     let naming = effective.iter().filter(|entry| matches!(entry.path.key(), "defaultAuth" | "childAuth"));
     let missing = naming.filter_map(|entry| {
         let name = entry.value.as_str().filter(|name| !groups.iter().any(|group| group == name))?;
-        let place = entry.origin.place().cloned().unwrap_or(Place { file: entry.origin.to_string(), at: None });
+        let place = entry.origin.place().cloned().unwrap_or(FileLocation { file: entry.origin.to_string(), at: None });
         let (key, name) = (entry.path.clone(), name.to_owned());
-        Some(Problem { place, trouble: Trouble::NoSuchGroup { key, name, groups: groups.clone() } })
+        Some(Problem { place, kind: ProblemKind::NoSuchGroup { key, name, groups: groups.clone() } })
     });
     missing.collect()
 }
 
 fn server(name: &str, state: ServerState, origin: Origin, kind: &Kind, value: &Value) -> Result<Server, Fault> {
-    let server: McpServer = serde_json::from_value(filled(kind, value)).map_err(|error| disagree(&error))?;
+    let server: McpServer = serde_json::from_value(with_defaults(kind, value)).map_err(|error| mismatch(&error))?;
     Ok(Server { name: name.to_owned(), state, origin, server })
 }
 
@@ -230,33 +229,33 @@ fn typed(effective: &[Effective], servers: &[Server]) -> Result<Settings, Fault>
         if path.key() == "mcpServers" && !active(path.last()) {
             continue;
         }
-        let value = filled(resolved.kind, value);
+        let value = with_defaults(resolved.kind, value);
         match (path.parts(), top.get_mut(path.key())) {
             ([_, name], Some(Value::Object(entries))) => entries.insert(name.clone(), value),
             _ => top.insert(path.key().to_owned(), value),
         };
     }
-    serde_json::from_value(Value::Object(top)).map_err(|error| disagree(&error))
+    serde_json::from_value(Value::Object(top)).map_err(|error| mismatch(&error))
 }
 
-fn disagree(error: &serde_json::Error) -> Fault {
+fn mismatch(error: &serde_json::Error) -> Fault {
     Fault::internal(format!("a setting was accepted but cannot be used: {error}"))
 }
 
-/// Returns `value` with the defaults of absent fields filled in, and without its nulls.
-fn filled(kind: &Kind, value: &Value) -> Value {
+/// Returns `value` with the defaults of absent fields, and without its nulls.
+fn with_defaults(kind: &Kind, value: &Value) -> Value {
     match (kind, value) {
         (Kind::Object { fields, .. }, Value::Object(entries)) => {
             let complete = fields.iter().filter_map(|field| {
                 let written = entries.get(field.name).filter(|value| !value.is_null());
-                let value = written.map(|value| filled(&field.kind, value)).or_else(|| default(field))?;
+                let value = written.map(|value| with_defaults(&field.kind, value)).or_else(|| default(field))?;
                 Some((field.name.to_owned(), value))
             });
             Value::Object(complete.collect())
         }
         (Kind::Map { of, .. }, Value::Object(entries)) => {
             let present = entries.iter().filter(|(_, value)| !value.is_null());
-            Value::Object(present.map(|(name, value)| (name.clone(), filled(of, value))).collect())
+            Value::Object(present.map(|(name, value)| (name.clone(), with_defaults(of, value))).collect())
         }
         (_, value) => value.clone(),
     }

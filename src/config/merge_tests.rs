@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::MicroUsd;
-use crate::config::settings::{Durability, NoAuth, Provider};
+use crate::config::settings::{AuthError, Durability, Provider};
 use crate::model::event::CacheLife;
 
 fn file(layer: Layer, text: &str) -> LayerFile {
@@ -22,7 +22,7 @@ fn origin(merged: &Merged, path: &str) -> String {
 }
 
 #[test]
-fn without_files_the_defaults_of_the_table_hold() {
+fn without_files_the_defaults_apply() {
     let merged = merged("", "", "");
     let settings = &merged.settings;
     assert_eq!(merged.problems, []);
@@ -36,7 +36,7 @@ fn without_files_the_defaults_of_the_table_hold() {
 }
 
 #[test]
-fn the_nearest_layer_wins_and_is_remembered() {
+fn the_nearest_layer_wins_and_is_the_origin() {
     let cases = [
         (["1", "2", "3"], 3, "local: local:1:2"),
         (["3", "2", ""], 2, "repo: repo:1:2"),
@@ -59,7 +59,7 @@ fn the_nearest_layer_wins_and_is_remembered() {
 }
 
 #[test]
-fn maps_are_united_and_the_nearest_wins_per_name() {
+fn maps_are_merged_and_the_nearest_wins_per_name() {
     let merged = merged(
         r#"{"keys": {"quit": "q", "help": "h", "up": "k"},
             "authGroups": {"a": {"provider": "openai", "apiKey": "k1"}, "b": {"provider": "anthropic"}},
@@ -116,20 +116,20 @@ fn with_environment(local: &str) -> Merged {
 }
 
 #[test]
-fn the_environment_is_the_lowest_rank() {
+fn the_environment_has_the_lowest_precedence() {
     let chosen = |local: &str| with_environment(local).settings.root_auth().map(|(name, _)| name.to_owned());
     assert_eq!(chosen("").unwrap(), "env-anthropic");
     assert_eq!(chosen(r#"{"defaultAuth": "env-openai"}"#).unwrap(), "env-openai");
     assert_eq!(chosen(r#"{"authGroups": {"mine": {"provider": "openai"}}}"#).unwrap(), "mine");
     let two = r#"{"authGroups": {"x": {"provider": "openai"}, "y": {"provider": "openai"}}}"#;
-    assert_eq!(chosen(two).unwrap_err(), NoAuth::Several(vec!["x".to_owned(), "y".to_owned()]));
+    assert_eq!(chosen(two).unwrap_err(), AuthError::Several(vec!["x".to_owned(), "y".to_owned()]));
     let own = with_environment(r#"{"authGroups": {"env-anthropic": {"provider": "anthropic", "apiKey": "own"}}}"#);
     assert_eq!(own.settings.auth_groups["env-anthropic"].api_key.as_ref().unwrap().expose(), "own");
-    assert_eq!(merged("", "", "").settings.root_auth().unwrap_err(), NoAuth::None);
+    assert_eq!(merged("", "", "").settings.root_auth().unwrap_err(), AuthError::None);
 }
 
 #[test]
-fn sub_tasks_take_after_the_root_unless_told_otherwise() {
+fn sub_tasks_use_the_roots_settings_by_default() {
     let plain = with_environment(r#"{"model": "big"}"#).settings;
     assert_eq!((plain.child_model(), plain.child_auth().unwrap().0), (Some("big"), "env-anthropic"));
     let told = with_environment(r#"{"model": "big", "childModel": "small", "childAuth": "env-openai"}"#).settings;
@@ -145,7 +145,7 @@ fn a_group_that_does_not_exist_is_an_error_where_it_is_named() {
 }
 
 #[test]
-fn problems_of_all_layers_come_together() {
+fn problems_of_all_layers_are_collected() {
     let merged = merged(r#"{"modle": 1}"#, r#"{"verify": "rm -rf /"}"#, r#"{"maxDepth": "x"}"#);
     assert_eq!(merged.problems.len(), 3);
     assert_eq!(merged.settings.verify, None);
@@ -195,7 +195,7 @@ fn some_settings() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_is_accepted_can_be_used(g in some_settings(), r in some_settings(), l in some_settings()) {
+    fn every_accepted_file_can_be_merged(g in some_settings(), r in some_settings(), l in some_settings()) {
         let merged = merged(&g, &r, &l);
         for shown in merged.list() {
             prop_assert_eq!(merged.get(&shown.path).unwrap().unwrap(), shown);

@@ -1,7 +1,6 @@
-//! Where files live: the data folder with its projects, and what belongs to a repository.
+//! Paths of all files: the data folder with its projects, and the `.mxd` folder of a repository.
 //!
-//! Names only. Nothing here looks at a disk, apart from [`Home::from_env`], which asks the process for its
-//! environment and its working folder.
+//! Does no I/O. Only [`Home::from_env`] reads the environment and the current folder of the process.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
@@ -10,57 +9,57 @@ use crate::base::{Fault, ProjectId, TaskId};
 use crate::model::BlobId;
 use crate::model::task::TaskNode;
 
-/// The variable that moves the data folder.
+/// Environment variable with the path of the data folder.
 pub const HOME_VARIABLE: &str = "MXD_HOME";
 
-/// The data folder: the person's settings, the registry of projects, and one folder per project.
+/// The data folder: the user's settings, the registry of projects, and one folder per project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
 }
 
-/// Why there is no data folder.
+/// The reason why the data folder is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoHome {
-    #[error("there is no folder to keep data in: this account has no home folder, or HOME is no absolute path")]
+pub enum HomeError {
+    #[error("cannot find the data folder: this account has no home folder, or HOME is not an absolute path")]
     Unknown,
-    #[error("{HOME_VARIABLE} is the relative path \"{}\", and the working folder is gone", .0.display())]
+    #[error("{HOME_VARIABLE} is the relative path \"{}\", and the current folder does not exist", .0.display())]
     Relative(PathBuf),
 }
 
-impl From<NoHome> for Fault {
-    fn from(error: NoHome) -> Self {
+impl From<HomeError> for Fault {
+    fn from(error: HomeError) -> Self {
         Self::config(error.to_string()).hint(format!("set {HOME_VARIABLE} to the absolute path of a folder"))
     }
 }
 
 impl Home {
-    /// Returns the data folder: `chosen` if it says something, made absolute against `cwd`, else `usual`.
-    pub fn locate(chosen: Option<&OsStr>, cwd: Option<&Path>, usual: Option<&Path>) -> Result<Self, NoHome> {
+    /// Returns the data folder: `chosen`, made absolute with `cwd`, or `default` if `chosen` is empty.
+    pub fn locate(chosen: Option<&OsStr>, cwd: Option<&Path>, default: Option<&Path>) -> Result<Self, HomeError> {
         let chosen = chosen.filter(|value| !value.is_empty()).map(Path::new);
-        let root = match (chosen, cwd, usual) {
+        let root = match (chosen, cwd, default) {
             (Some(chosen), ..) if chosen.is_absolute() => chosen.to_owned(),
             (Some(chosen), Some(cwd), _) => cwd.join(chosen.strip_prefix(".").unwrap_or(chosen)),
-            (Some(chosen), None, _) => return Err(NoHome::Relative(chosen.to_owned())),
-            (None, _, Some(usual)) if usual.is_absolute() => usual.to_owned(),
-            // A home folder that is no place of its own would be another one in every folder.
-            (None, ..) => return Err(NoHome::Unknown),
+            (Some(chosen), None, _) => return Err(HomeError::Relative(chosen.to_owned())),
+            (None, _, Some(default)) if default.is_absolute() => default.to_owned(),
+            // A relative home folder would be a different one in every folder.
+            (None, ..) => return Err(HomeError::Unknown),
         };
         Ok(Self { root })
     }
 
     /// Returns the data folder of this process.
-    pub fn from_env() -> Result<Self, NoHome> {
-        let usual = directories::ProjectDirs::from("", "", "mxd").map(|dirs| dirs.data_dir().to_owned());
+    pub fn from_env() -> Result<Self, HomeError> {
+        let default = directories::ProjectDirs::from("", "", "mxd").map(|dirs| dirs.data_dir().to_owned());
         let cwd = std::env::current_dir().ok();
-        Self::locate(std::env::var_os(HOME_VARIABLE).as_deref(), cwd.as_deref(), usual.as_deref())
+        Self::locate(std::env::var_os(HOME_VARIABLE).as_deref(), cwd.as_deref(), default.as_deref())
     }
 
-    /// Returns the data folders that processes of agents must not change, this one and the usual one, as a list of paths.
+    /// Returns the data folders that agents' processes must not change, this one and the default one, as a path list.
     pub fn guarded(&self) -> OsString {
-        let usual = directories::ProjectDirs::from("", "", "mxd").map(|dirs| dirs.data_dir().to_owned());
-        let folders = [Some(self.root.clone()), usual.filter(|usual| *usual != self.root)];
-        // A path with a colon in it has no place in a list.
+        let default = directories::ProjectDirs::from("", "", "mxd").map(|dirs| dirs.data_dir().to_owned());
+        let folders = [Some(self.root.clone()), default.filter(|default| *default != self.root)];
+        // A path with a colon cannot be part of a path list.
         std::env::join_paths(folders.into_iter().flatten()).unwrap_or_else(|_| self.root.as_os_str().to_owned())
     }
 
@@ -68,17 +67,17 @@ impl Home {
         &self.root
     }
 
-    /// The person's settings, for all projects.
+    /// The user's settings for all projects.
     pub fn config(&self) -> PathBuf {
         self.root.join("config.json")
     }
 
-    /// There if the user was told what it means to run agents as root.
+    /// Marker: the user was warned about running agents as root.
     pub fn warned_of_root(&self) -> PathBuf {
         self.root.join("warned-of-root")
     }
 
-    /// The folder of the person's profiles.
+    /// The folder with the user's profiles.
     pub fn agents(&self) -> PathBuf {
         self.root.join("agents")
     }
@@ -88,7 +87,7 @@ impl Home {
         self.root.join("projects.json")
     }
 
-    /// The folder with a folder for each project.
+    /// The folder with one folder per project.
     pub fn project_folders(&self) -> PathBuf {
         self.root.join("projects")
     }
@@ -97,25 +96,23 @@ impl Home {
         ProjectFolder { root: self.project_folders().join(id.to_string()) }
     }
 
-    /// Returns the data folder at `root`.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 }
 
-/// Returns the file in a repository's git folder that names the projects that work on it. Never tracked, and goes where it goes.
-pub fn repository_mark(common: &Path) -> PathBuf {
+/// Returns the file in a repository's git folder that names its projects. Not tracked; it moves with the repository.
+pub fn owners_file(common: &Path) -> PathBuf {
     common.join("mxd").join("owners.json")
 }
 
-/// What the data folder keeps of one project.
+/// The folder of one project in the data folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectFolder {
     root: PathBuf,
 }
 
 impl ProjectFolder {
-    /// Returns the project folder at `root`.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
@@ -124,12 +121,12 @@ impl ProjectFolder {
         &self.root
     }
 
-    /// The person's settings for this project.
+    /// The user's settings for this project.
     pub fn config(&self) -> PathBuf {
         self.root.join("config.json")
     }
 
-    /// What the registry says of this project, kept here as well so that the registry can be rebuilt.
+    /// A copy of the project's registry entry, from which the registry can be rebuilt.
     pub fn entry(&self) -> PathBuf {
         self.root.join("project.json")
     }
@@ -138,63 +135,63 @@ impl ProjectFolder {
         self.root.join("tree.json")
     }
 
-    /// Returns where a worktree is that was stored as `stored`, perhaps before the data folder was moved. A path outside of
-    /// this project's worktrees stays as it is.
+    /// Returns the current path of a worktree that was stored as `stored`, possibly before the data folder was moved.
+    /// Paths outside this project's worktrees stay unchanged.
     pub fn worktree(&self, stored: &Path) -> PathBuf {
-        let ours = self.worktrees();
+        let worktrees = self.worktrees();
         let mut tail = stored.components().rev();
         let name = tail.next();
-        let expected = ours.components().rev().take(3);
+        let expected = worktrees.components().rev().take(3);
         match name {
-            // `projects/<id>/worktrees/<name>`: the id is unique, so wherever that was, it is this project's.
-            Some(Component::Normal(name)) if tail.take(3).eq(expected) => ours.join(name),
+            // `projects/<id>/worktrees/<name>`: the id is unique, so any such path is this project's.
+            Some(Component::Normal(name)) if tail.take(3).eq(expected) => worktrees.join(name),
             _ => stored.to_owned(),
         }
     }
 
-    /// Puts the worktree of a stored task where it is now.
+    /// Updates the worktree path of a stored task.
     pub fn locate(&self, node: &mut TaskNode) {
         if let Some(stored) = &node.worktree {
             node.worktree = Some(self.worktree(stored));
         }
     }
 
-    /// What the sessions add up to, so that a start need not read them. Can be deleted at any time.
+    /// Cache of the state of all sessions, for a fast start. Can be deleted at any time.
     pub fn digests(&self) -> PathBuf {
         self.root.join("digests.json")
     }
 
-    /// The words of everything that was said, so that it can be searched. Can be deleted at any time.
+    /// The full-text index. Can be deleted at any time.
     pub fn search(&self) -> PathBuf {
         self.root.join("search.sqlite")
     }
 
-    /// Held by everybody who uses the index of words. Never removed.
+    /// Lock file of the full-text index. Never removed.
     pub fn search_lock(&self) -> PathBuf {
         self.root.join("search.lock")
     }
 
-    /// The lists of tools that the user accepted from each tool server.
+    /// The tool lists that the user accepted from each MCP server.
     pub fn tool_lists(&self) -> PathBuf {
         self.root.join("mcp-tools.json")
     }
 
-    /// There if the person was told that a hook can make worktrees ready.
+    /// Marker: the user was told about the setup hook.
     pub fn hinted_at_hook(&self) -> PathBuf {
         self.root.join("hinted-at-setup-hook")
     }
 
-    /// What was being written and is not sent yet.
+    /// Unsent drafts of messages.
     pub fn drafts(&self) -> PathBuf {
         self.root.join("drafts.json")
     }
 
-    /// What was seen and said in reviews.
+    /// Review marks and comments.
     pub fn reviews(&self) -> PathBuf {
         self.root.join("reviews.json")
     }
 
-    /// The file whose lock decides who may write. Never removed.
+    /// Lock file of the engine, the only process that may write. Never removed.
     pub fn lock(&self) -> PathBuf {
         self.root.join("engine.lock")
     }
@@ -224,14 +221,14 @@ impl ProjectFolder {
     }
 }
 
-/// What a repository carries under git for Matrix.
+/// The `.mxd` folder of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepoFiles {
     root: PathBuf,
 }
 
 impl RepoFiles {
-    /// Returns the files of the repository, or of the worktree, whose top folder is `top`.
+    /// Returns the files of the repository or worktree with the top folder `top`.
     pub fn new(top: &Path) -> Self {
         Self { root: top.join(".mxd") }
     }
@@ -240,17 +237,17 @@ impl RepoFiles {
         &self.root
     }
 
-    /// The settings that a repository proposes.
+    /// The repository's settings.
     pub fn config(&self) -> PathBuf {
         self.root.join("config.json")
     }
 
-    /// What the project has learnt.
+    /// The project's memory.
     pub fn memory(&self) -> PathBuf {
         self.root.join("memory.md")
     }
 
-    /// The script that makes a new worktree ready to work in.
+    /// The script that prepares a new worktree.
     pub fn setup_hook(&self) -> PathBuf {
         self.root.join("hooks").join("setup_worktree.sh")
     }
@@ -259,12 +256,12 @@ impl RepoFiles {
         self.root.join("hooks").join("setup_worktree.sh.example")
     }
 
-    /// The folder of profiles.
+    /// The folder with profiles.
     pub fn agents(&self) -> PathBuf {
         self.root.join("agents")
     }
 
-    /// The folder of recurring tasks.
+    /// The folder with recurring tasks.
     pub fn tasks(&self) -> PathBuf {
         self.root.join("tasks")
     }

@@ -2,7 +2,7 @@ use super::*;
 use crate::base::{IdSource, SystemClock};
 use std::sync::Arc;
 
-fn locate(chosen: &str) -> Result<Home, NoHome> {
+fn locate(chosen: &str) -> Result<Home, HomeError> {
     Home::locate(Some(OsStr::new(chosen)), Some(Path::new("/work/here")), Some(Path::new("/home/ann/.local/share/mxd")))
 }
 
@@ -19,12 +19,12 @@ fn an_empty_variable_counts_as_unset() {
 }
 
 #[test]
-fn a_relative_variable_is_taken_from_the_working_folder() {
+fn a_relative_variable_is_resolved_from_the_current_folder() {
     assert_eq!(locate("data").unwrap().root(), Path::new("/work/here/data"));
     assert_eq!(locate("./data").unwrap().root(), Path::new("/work/here/data"));
     assert_eq!(locate("../data").unwrap().root(), Path::new("/work/here/../data"));
     let gone = Home::locate(Some(OsStr::new("data")), None, Some(Path::new("/usual"))).unwrap_err();
-    assert_eq!(gone, NoHome::Relative("data".into()));
+    assert_eq!(gone, HomeError::Relative("data".into()));
 }
 
 #[test]
@@ -32,11 +32,11 @@ fn without_any_folder_the_fault_says_what_to_set() {
     let fault = Fault::from(Home::locate(None, None, None).unwrap_err());
     assert!(fault.to_string().contains("MXD_HOME"), "{fault}");
     let relative = Home::locate(None, Some(Path::new("/work/here")), Some(Path::new("home/.local/share/mxd")));
-    assert_eq!(relative, Err(NoHome::Unknown));
+    assert_eq!(relative, Err(HomeError::Unknown));
 }
 
 #[test]
-fn every_file_of_a_project_lies_in_its_folder() {
+fn every_file_of_a_project_is_in_its_folder() {
     let ids = IdSource::new(Arc::new(SystemClock));
     let (project, task) = (ProjectId::fresh(&ids), TaskId::fresh(&ids));
     let home = locate("/data").unwrap();
@@ -60,7 +60,7 @@ fn every_file_of_a_project_lies_in_its_folder() {
 }
 
 #[test]
-fn a_repositorys_files_lie_under_dot_mxd() {
+fn a_repositorys_files_are_below_dot_mxd() {
     let files = RepoFiles::new(Path::new("/repo"));
     assert_eq!(files.config(), Path::new("/repo/.mxd/config.json"));
     assert_eq!(files.memory(), Path::new("/repo/.mxd/memory.md"));

@@ -1,7 +1,6 @@
-//! What is wrong with a file of settings, where, and what to do about it. Problems are collected, never the first only.
+//! Problems of settings files, with location and next step. All problems of a file are collected.
 //!
-//! A sentence about a problem names keys and shows values that cannot be secret; of anything else it says only what
-//! kind of thing was found. It is safe to print.
+//! Messages are safe to print: they name keys, and contain only values that cannot be secret.
 
 use std::fmt;
 
@@ -9,83 +8,82 @@ use crate::base::{Fault, sanitize, text};
 use crate::config::key_path::KeyPath;
 use crate::config::layer::Layer;
 
-/// A position in a file: line and column count characters, from one.
+/// A file, and a position in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FileLocation {
     pub file: String,
-    /// Nothing: the file as a whole.
-    pub at: Option<Spot>,
+    /// `None` for the file as a whole.
+    pub at: Option<Position>,
 }
 
-/// A line and a column.
+/// A line and a column in characters, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
+pub struct Position {
     pub line: usize,
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FileLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&sanitize::line(&self.file))?;
         match self.at {
-            Some(Spot { line, column }) => write!(f, ":{line}:{column}"),
+            Some(Position { line, column }) => write!(f, ":{line}:{column}"),
             None => Ok(()),
         }
     }
 }
 
-/// Whether the rest of the settings can be used as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Something is ignored; what remains means what it says.
+    /// Something is ignored; the rest is usable.
     Warning,
-    /// A value that somebody meant is missing.
+    /// An intended value is missing, so the settings must not be used.
     Error,
 }
 
-/// Something wrong at a place.
+/// A problem and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    pub place: Place,
-    pub trouble: Trouble,
+    pub place: FileLocation,
+    pub kind: ProblemKind,
 }
 
-/// What can be wrong.
+/// A kind of problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
-    /// A file of a repository that was refused: the rest of the settings is used without it.
+pub enum ProblemKind {
+    /// A repository's file was refused. The other files are used without it.
     #[error("this file is ignored: {0}")]
     Unreadable(String),
-    #[error("this is not JSON: {0}")]
+    #[error("invalid JSON: {0}")]
     Syntax(String),
-    #[error("this file is not UTF-8 text (byte {0} is the first that cannot be read); save it as UTF-8")]
+    #[error("this file is not UTF-8 text (first invalid byte at {0}); save it as UTF-8")]
     NotUtf8(usize),
     #[error("this file starts with a byte order mark, which is ignored; save it as UTF-8 without one")]
     ByteOrderMark,
-    #[error("settings are one JSON object, {{\"key\": value}}, but this file holds {0}")]
+    #[error("settings must be one JSON object, {{\"key\": value}}, not {0}")]
     NotAnObject(&'static str),
-    #[error("this file has format {0} and this version of mxd knows only format 1; use a newer mxd")]
+    #[error("this file has format {0}, but this version of mxd supports only format 1; update mxd")]
     Newer(u64),
-    #[error("there is no setting {key}; it is ignored{}", meant(.nearest.as_ref()))]
+    #[error("there is no setting {key}; it is ignored{}", did_you_mean(.nearest.as_ref()))]
     Unknown { key: KeyPath, nearest: Option<String> },
-    #[error("{key} is written more than once; only the last one counts")]
+    #[error("{key} is set more than once; only the last one counts")]
     Duplicate { key: KeyPath },
-    #[error("{key} must be {expected}, but here is {found}; for example: {example}")]
+    #[error("{key} must be {expected}, not {found}; for example: {example}")]
     Wrong { key: KeyPath, expected: String, found: String, example: String },
     #[error("{key} has no \"{field}\"; for example: {example}")]
     Missing { key: KeyPath, field: &'static str, example: String },
     #[error("{key} {why}; for example: {example}")]
     Clash { key: KeyPath, why: &'static str, example: String },
     #[error("{key} is ignored in the {layer} settings: {why}; {instead}")]
-    NotHere { key: KeyPath, layer: Layer, why: &'static str, instead: String },
-    /// A variable is not a file: it was often set for other programs, so it stops nothing.
-    #[error("it is ignored, and with it the auth group {group}: it must be {expected}")]
+    WrongLayer { key: KeyPath, layer: Layer, why: &'static str, instead: String },
+    /// Only a warning, because variables are often set for other programs.
+    #[error("the auth group {group} is ignored: this must be {expected}")]
     Variable { group: &'static str, expected: String },
     #[error("{key} names the auth group \"{name}\", which does not exist; {}", choose(.groups))]
     NoSuchGroup { key: KeyPath, name: String, groups: Vec<String> },
 }
 
-fn meant(nearest: Option<&String>) -> String {
+fn did_you_mean(nearest: Option<&String>) -> String {
     nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
 }
 
@@ -96,14 +94,14 @@ fn choose(groups: &[String]) -> String {
     }
 }
 
-impl Trouble {
+impl ProblemKind {
     pub fn severity(&self) -> Severity {
         match self {
             Self::Unreadable(_)
             | Self::ByteOrderMark
             | Self::Unknown { .. }
             | Self::Duplicate { .. }
-            | Self::NotHere { .. }
+            | Self::WrongLayer { .. }
             | Self::Variable { .. } => Severity::Warning,
             Self::Syntax(_)
             | Self::NotUtf8(_)
@@ -116,7 +114,7 @@ impl Trouble {
         }
     }
 
-    /// Returns the setting that is wrong. Nothing: the file is.
+    /// Returns the setting that has the problem, or `None` if it is the whole file.
     pub fn key(&self) -> Option<&KeyPath> {
         match self {
             Self::Unreadable(_)
@@ -131,31 +129,31 @@ impl Trouble {
             | Self::Wrong { key, .. }
             | Self::Missing { key, .. }
             | Self::Clash { key, .. }
-            | Self::NotHere { key, .. }
+            | Self::WrongLayer { key, .. }
             | Self::NoSuchGroup { key, .. } => Some(key),
         }
     }
 
-    /// Tells whether the file cannot be read as settings at all, so that no part of it may be rewritten.
-    pub fn spoils_the_file(&self) -> bool {
+    /// Returns true if the file cannot be parsed, so it must not be rewritten.
+    pub fn is_unparseable(&self) -> bool {
         self.severity() == Severity::Error && self.key().is_none()
     }
 }
 
 impl Problem {
     pub fn severity(&self) -> Severity {
-        self.trouble.severity()
+        self.kind.severity()
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sentence = self.trouble.to_string();
+        let sentence = self.kind.to_string();
         write!(f, "{}: {}", self.place, sanitize::line(&sentence))
     }
 }
 
-/// Returns the errors among `problems` as one fault with a sentence each, or nothing if there are only warnings.
+/// Returns the errors as one fault with a line each, or `None` if there are only warnings.
 pub fn fault(problems: &[Problem]) -> Option<Fault> {
     let errors: Vec<String> =
         problems.iter().filter(|p| p.severity() == Severity::Error).map(ToString::to_string).collect();
@@ -165,11 +163,11 @@ pub fn fault(problems: &[Problem]) -> Option<Fault> {
         many => format!("{} in the settings:\n{}", text::count(many.len(), "problem", "problems"), many.join("\n")),
     };
     let fault = Fault::config(message);
-    let broken = problems.iter().any(|problem| problem.trouble.spoils_the_file());
+    let broken = problems.iter().any(|problem| problem.kind.is_unparseable());
     Some(fault.hint(if broken {
-        "correct the file in an editor; nothing in it has been changed"
+        "fix the file in an editor; it was not changed"
     } else {
-        "correct the file, or use `mxd config set` and `mxd config unset`; `mxd config list` shows what is in force"
+        "fix the file, or use `mxd config set` and `mxd config unset`; `mxd config list` shows the effective values"
     }))
 }
 

@@ -1,11 +1,11 @@
 //! Profiles: who does the work of a task, written as Markdown with front matter.
 //!
-//! Text in, values out: reading folders is done by others. What a file says is taken or refused with its line, never
-//! replaced by something else; agent files of other programs are read as they are, and what has no meaning here is
-//! said to have none. A repository's profile can narrow what an agent may do, and can reach no credential.
+//! Parses text and does not read files. A field is accepted, or refused with its line; there is no fallback. Agent
+//! files of other programs are accepted, with a warning for each field that has no meaning here. A repository's profile
+//! can restrict what an agent may do, and cannot choose credentials.
 
 pub mod front_matter;
-mod trouble;
+mod problem;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,9 +13,9 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::base::MicroUsd;
-use crate::config::problem::{Place, Severity, Spot};
+use crate::config::problem::{FileLocation, Position, Severity};
 use front_matter::{Entry, Value};
-pub use trouble::Trouble;
+pub use problem::ProfileProblemKind;
 
 /// Where a profile comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -23,9 +23,9 @@ pub use trouble::Trouble;
 pub enum Source {
     /// Part of the program.
     BuiltIn,
-    /// The person's own, in the data folder.
+    /// The user's, in the data folder.
     User,
-    /// The repository's, under git: proposals of whoever wrote it.
+    /// The repository's, under git. Not trusted.
     Project,
 }
 
@@ -45,8 +45,8 @@ impl fmt::Display for Source {
     }
 }
 
-/// Returns the name under which a task keeps its profile. It says where the profile comes from, so that another one of
-/// the same name never takes its place. A built-in one goes by its bare name.
+/// Returns the name under which a task stores its profile. It includes the source, so that another profile of the same
+/// name never replaces it. Built-in profiles have no prefix.
 pub fn full_name(source: Source, name: &str) -> String {
     match source {
         Source::BuiltIn => name.to_owned(),
@@ -54,7 +54,7 @@ pub fn full_name(source: Source, name: &str) -> String {
     }
 }
 
-/// Returns the source and the name that a person or a task means. Nothing before the colon: not said.
+/// Splits a full name into source and name. The source is `None` if the name has no known prefix.
 pub fn split_name(full: &str) -> (Option<Source>, &str) {
     let known = [Source::BuiltIn, Source::User, Source::Project];
     let split = full.split_once(':').and_then(|(source, name)| {
@@ -64,66 +64,66 @@ pub fn split_name(full: &str) -> (Option<Source>, &str) {
     split.unwrap_or((None, full.trim()))
 }
 
-/// Who does the work.
+/// A parsed profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     pub name: String,
     pub source: Source,
-    /// When to choose it, in a sentence.
+    /// A sentence that says when to choose it.
     pub description: String,
-    /// Nothing: the model that is configured.
+    /// `None` for the configured model.
     pub model: Option<String>,
     pub auth: Option<String>,
     pub effort: Option<String>,
-    /// The tools it has, as they were written. Nothing: all.
-    pub tools: Option<Vec<Named>>,
-    pub disallowed_tools: Vec<Named>,
+    /// The allowed tools, as written. `None` for all.
+    pub tools: Option<Vec<NamedTool>>,
+    pub disallowed_tools: Vec<NamedTool>,
     pub max_turns: Option<u64>,
     pub budget: Option<MicroUsd>,
-    /// Whether the person looks at the work before it counts as done. Nothing: as the settings say.
+    /// Whether the user reviews the work before the task passes. `None` for the default of the settings.
     pub review: Option<bool>,
-    /// What its agent is told.
+    /// Instructions for the agent.
     pub prompt: String,
-    /// What was not taken as it was written, and does no harm.
-    pub warnings: Vec<Flaw>,
+    /// Problems that do not make the profile unusable.
+    pub warnings: Vec<ProfileProblem>,
     file: String,
     lines: BTreeMap<&'static str, usize>,
 }
 
-/// The name of a tool, and the line it stands in.
+/// The name of a tool, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedTool {
     pub name: String,
     pub line: usize,
 }
 
-/// Something wrong at a place.
+/// A problem and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
-    pub place: Place,
-    pub trouble: Trouble,
+pub struct ProfileProblem {
+    pub place: FileLocation,
+    pub kind: ProfileProblemKind,
 }
 
-impl Flaw {
-    pub fn new(file: &str, line: Option<usize>, trouble: Trouble) -> Self {
-        let at = line.map(|line| Spot { line, column: 1 });
-        Self { place: Place { file: file.to_owned(), at }, trouble }
+impl ProfileProblem {
+    pub fn new(file: &str, line: Option<usize>, trouble: ProfileProblemKind) -> Self {
+        let at = line.map(|line| Position { line, column: 1 });
+        Self { place: FileLocation { file: file.to_owned(), at }, kind: trouble }
     }
 
     pub fn severity(&self) -> Severity {
-        self.trouble.severity()
+        self.kind.severity()
     }
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for ProfileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = crate::base::sanitize::line(&self.place.file).into_owned();
         let line = self.place.at.map(|spot| format!(":{}", spot.line)).unwrap_or_default();
-        write!(f, "{file}{line}: {}", crate::base::sanitize::line(&self.trouble.to_string()))
+        write!(f, "{file}{line}: {}", crate::base::sanitize::line(&self.kind.to_string()))
     }
 }
 
-/// The fields, by the spelling that is ours.
+/// The fields, in canonical spelling.
 const FIELDS: [&str; 11] = [
     "name",
     "description",
@@ -138,8 +138,8 @@ const FIELDS: [&str; 11] = [
     "prompt",
 ];
 
-/// Fields of other programs that mean nothing here.
-const FOREIGN: [&str; 12] = [
+/// Fields of other programs that have no meaning here.
+const IGNORED_FIELDS: [&str; 12] = [
     "background",
     "category",
     "hooks",
@@ -154,19 +154,20 @@ const FOREIGN: [&str; 12] = [
     "version",
 ];
 
-/// How near a name must be to one of ours to be a slip of the pen.
-const NEAR: f64 = 0.88;
+/// Similarity from which an unknown field counts as a typo of a known one.
+const TYPO_SIMILARITY: f64 = 0.88;
 
 impl Profile {
-    /// Reads the file `file`; `stem` is its name without the ending. Every error is returned, not the first only.
-    pub fn read(source: Source, file: &str, stem: &str, bytes: &[u8]) -> Result<Self, Vec<Flaw>> {
+    /// Parses the file `file`, whose name without extension is `stem`. Returns all errors, not only the first.
+    pub fn read(source: Source, file: &str, stem: &str, bytes: &[u8]) -> Result<Self, Vec<ProfileProblem>> {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
-            Err(_) => return Err(vec![Flaw::new(file, None, Trouble::NotUtf8)]),
+            Err(_) => return Err(vec![ProfileProblem::new(file, None, ProfileProblemKind::NotUtf8)]),
         };
-        let parsed = front_matter::parse(text)
-            .map_err(|(line, problem)| vec![Flaw::new(file, Some(line), Trouble::FrontMatter(problem))])?;
-        let mut reader = Reader { file, flaws: Vec::new(), warnings: Vec::new() };
+        let parsed = front_matter::parse(text).map_err(|(line, problem)| {
+            vec![ProfileProblem::new(file, Some(line), ProfileProblemKind::FrontMatter(problem))]
+        })?;
+        let mut reader = Reader { file, errors: Vec::new(), warnings: Vec::new() };
         let mut profile = Self {
             name: stem.to_owned(),
             source,
@@ -185,23 +186,23 @@ impl Profile {
             lines: BTreeMap::new(),
         };
         for entry in &parsed.entries {
-            profile.take(&mut reader, entry);
+            profile.set_field(&mut reader, entry);
         }
         if !is_name(&profile.name) {
-            reader.fail(profile.lines.get("name").copied(), Trouble::Name(profile.name.clone()));
+            reader.fail(profile.lines.get("name").copied(), ProfileProblemKind::Name(profile.name.clone()));
         }
         if profile.prompt.is_empty() && profile.description.is_empty() {
-            reader.fail(None, Trouble::Empty);
+            reader.fail(None, ProfileProblemKind::Empty);
         }
-        if reader.flaws.is_empty() {
+        if reader.errors.is_empty() {
             profile.warnings = reader.warnings;
             Ok(profile)
         } else {
-            Err(reader.flaws)
+            Err(reader.errors)
         }
     }
 
-    /// Returns the place of a field, for a sentence about it.
+    /// Returns the file and line of a field, for messages.
     pub fn place(&self, field: &str) -> String {
         match self.lines.get(field) {
             Some(line) => format!("{}:{line}", self.file),
@@ -213,36 +214,36 @@ impl Profile {
         &self.file
     }
 
-    /// Returns the name under which a task keeps it.
+    /// Returns the name under which a task stores it.
     pub fn full_name(&self) -> String {
         full_name(self.source, &self.name)
     }
 
-    /// Returns what a task with this profile may cost, where `usual` is what the settings say. The person's own word
-    /// counts; a repository can only ask for less.
-    pub fn budget_within(&self, usual: Option<MicroUsd>) -> Option<MicroUsd> {
+    /// Returns the budget of a task with this profile, where `default` is that of the settings. The user's own profile
+    /// wins; a repository's can only lower the budget.
+    pub fn budget_within(&self, default: Option<MicroUsd>) -> Option<MicroUsd> {
         match self.source {
-            Source::BuiltIn | Source::User => self.budget.or(usual),
-            Source::Project => match (self.budget, usual) {
-                (Some(own), Some(usual)) => Some(own.min(usual)),
-                (own, usual) => own.or(usual),
+            Source::BuiltIn | Source::User => self.budget.or(default),
+            Source::Project => match (self.budget, default) {
+                (Some(own), Some(default)) => Some(own.min(default)),
+                (own, default) => own.or(default),
             },
         }
     }
 
-    /// Tells whether work with this profile is looked at before it counts as done, where `usual` is what the settings say.
-    /// A repository can ask for a review, and cannot do without one that the person wants.
-    pub fn review_within(&self, usual: bool) -> bool {
+    /// Returns true if the user reviews work with this profile, where `default` is that of the settings. A repository's
+    /// profile can require a review, but cannot skip one.
+    pub fn review_within(&self, default: bool) -> bool {
         match self.source {
-            Source::BuiltIn | Source::User => self.review.unwrap_or(usual),
-            Source::Project => usual || self.review == Some(true),
+            Source::BuiltIn | Source::User => self.review.unwrap_or(default),
+            Source::Project => default || self.review == Some(true),
         }
     }
 
-    fn take(&mut self, reader: &mut Reader<'_>, entry: &Entry) {
+    fn set_field(&mut self, reader: &mut Reader<'_>, entry: &Entry) {
         let Some(field) = reader.field(entry) else { return };
         if self.lines.insert(field, entry.line).is_some() {
-            return reader.fail(Some(entry.line), Trouble::Twice(field));
+            return reader.fail(Some(entry.line), ProfileProblemKind::Twice(field));
         }
         match field {
             "name" => self.name = reader.text(field, entry).unwrap_or_default(),
@@ -251,7 +252,9 @@ impl Profile {
                 let model = reader.text(field, entry);
                 self.model = model.filter(|model| !model.eq_ignore_ascii_case("inherit"));
             }
-            "auth" if self.source == Source::Project => reader.fail(Some(entry.line), Trouble::AuthInRepository),
+            "auth" if self.source == Source::Project => {
+                reader.fail(Some(entry.line), ProfileProblemKind::AuthInRepository);
+            }
             "auth" => self.auth = reader.text(field, entry),
             "effort" => self.effort = reader.text(field, entry),
             "tools" => self.tools = reader.names(field, entry).filter(|names| !names.iter().any(|it| is_all(&it.name))),
@@ -272,7 +275,7 @@ fn is_all(name: &str) -> bool {
     name == "*" || name.eq_ignore_ascii_case("all")
 }
 
-/// Tells whether a profile can be called this: it becomes part of commands, files and tools.
+/// Returns true for a valid profile name. It becomes part of commands, files and tools.
 fn is_name(name: &str) -> bool {
     let ok = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty()
@@ -281,20 +284,20 @@ fn is_name(name: &str) -> bool {
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Collects what is wrong while fields are read.
+/// Reads field values and collects problems.
 struct Reader<'a> {
     file: &'a str,
-    flaws: Vec<Flaw>,
-    warnings: Vec<Flaw>,
+    errors: Vec<ProfileProblem>,
+    warnings: Vec<ProfileProblem>,
 }
 
 impl Reader<'_> {
-    fn fail(&mut self, line: Option<usize>, trouble: Trouble) {
-        self.flaws.push(Flaw::new(self.file, line, trouble));
+    fn fail(&mut self, line: Option<usize>, trouble: ProfileProblemKind) {
+        self.errors.push(ProfileProblem::new(self.file, line, trouble));
     }
 
-    /// Returns which of our fields an entry is. One that is nearly one of them is refused: to pass over a limit because
-    /// of a slip would let the agent do more than was meant.
+    /// Returns the canonical name of an entry's field, or `None` if it is ignored. A typo is an error: ignoring a
+    /// misspelt limit would let the agent do more than intended.
     fn field(&mut self, entry: &Entry) -> Option<&'static str> {
         let fold = |name: &str| name.to_ascii_lowercase().replace(['_', '-'], "");
         let wanted = fold(&entry.key);
@@ -308,15 +311,15 @@ impl Reader<'_> {
             return None;
         }
         let key = entry.key.clone();
-        if !FOREIGN.contains(&wanted.as_str()) {
+        if !IGNORED_FIELDS.contains(&wanted.as_str()) {
             let near = FIELDS.iter().map(|field| (strsim::jaro_winkler(&fold(field), &wanted), *field));
-            let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(score, _)| *score >= NEAR);
+            let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(score, _)| *score >= TYPO_SIMILARITY);
             if let Some((_, nearest)) = nearest {
-                self.fail(Some(entry.line), Trouble::Slip { key, nearest });
+                self.fail(Some(entry.line), ProfileProblemKind::UnknownField { key, nearest });
                 return None;
             }
         }
-        self.warnings.push(Flaw::new(self.file, Some(entry.line), Trouble::Unused(key)));
+        self.warnings.push(ProfileProblem::new(self.file, Some(entry.line), ProfileProblemKind::Unused(key)));
         None
     }
 
@@ -324,21 +327,23 @@ impl Reader<'_> {
         match &entry.value {
             Value::Text(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
             Value::Text(_) | Value::List(_) | Value::Nested => {
-                self.fail(Some(entry.line), Trouble::Wrong { field, expected: "a text" });
+                self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected: "a string" });
                 None
             }
         }
     }
 
-    fn names(&mut self, field: &'static str, entry: &Entry) -> Option<Vec<Named>> {
-        let names: Vec<Named> = match &entry.value {
-            Value::List(items) => items.iter().map(|(name, line)| Named { name: name.clone(), line: *line }).collect(),
+    fn names(&mut self, field: &'static str, entry: &Entry) -> Option<Vec<NamedTool>> {
+        let names: Vec<NamedTool> = match &entry.value {
+            Value::List(items) => {
+                items.iter().map(|(name, line)| NamedTool { name: name.clone(), line: *line }).collect()
+            }
             Value::Text(text) if !text.trim().is_empty() => {
-                split_list(text).map(|name| Named { name: name.to_owned(), line: entry.line }).collect()
+                split_list(text).map(|name| NamedTool { name: name.to_owned(), line: entry.line }).collect()
             }
             Value::Text(_) | Value::Nested => {
-                let expected = "names with commas between them; [] for none, or no such line for all";
-                self.fail(Some(entry.line), Trouble::Wrong { field, expected });
+                let expected = "names separated by commas; [] for none, or omit the line for all";
+                self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected });
                 return None;
             }
         };
@@ -351,7 +356,7 @@ impl Reader<'_> {
             Value::List(_) | Value::Nested => None,
         };
         if number.is_none() {
-            self.fail(Some(entry.line), Trouble::Wrong { field, expected: "a whole number, 1 or more" });
+            self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected: "an integer, 1 or more" });
         }
         number
     }
@@ -366,7 +371,7 @@ impl Reader<'_> {
             Value::List(_) | Value::Nested => None,
         };
         if flag.is_none() {
-            self.fail(Some(entry.line), Trouble::Wrong { field, expected: "true or false" });
+            self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected: "true or false" });
         }
         flag
     }
@@ -378,13 +383,16 @@ impl Reader<'_> {
         };
         let amount = amount.and_then(MicroUsd::from_dollars).filter(|amount| *amount > MicroUsd::ZERO);
         if amount.is_none() {
-            self.fail(Some(entry.line), Trouble::Wrong { field, expected: "an amount of dollars, like 2.50" });
+            self.fail(
+                Some(entry.line),
+                ProfileProblemKind::Wrong { field, expected: "an amount in USD, such as 2.50" },
+            );
         }
         amount
     }
 }
 
-/// Returns the items of a list in one line. A comma in brackets belongs to its item.
+/// Splits a comma-separated list. A comma inside parentheses belongs to its item.
 fn split_list(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     let items = text.split(move |c: char| {

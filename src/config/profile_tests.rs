@@ -5,12 +5,12 @@ fn read(source: Source, text: &str) -> Result<Profile, Vec<String>> {
         .map_err(|flaws| flaws.iter().map(ToString::to_string).collect())
 }
 
-fn names(named: &[Named]) -> Vec<&str> {
+fn names(named: &[NamedTool]) -> Vec<&str> {
     named.iter().map(|named| named.name.as_str()).collect()
 }
 
 #[test]
-fn a_file_of_ours_says_everything() {
+fn a_complete_profile_is_read() {
     let text = "---\nname: scout\ndescription: Looks\nmodel: m-1\nauth: cheap\neffort: high\ntools: [read_file, search]\n\
                 disallowed_tools: bash\nmax_turns: 40\nbudget: $2.50\nreview: yes\n---\n\nLook, do not touch.\n";
     let profile = read(Source::User, text).unwrap();
@@ -27,7 +27,7 @@ fn a_file_of_ours_says_everything() {
 }
 
 #[test]
-fn an_agent_file_of_another_program_is_read_as_it_is() {
+fn an_agent_file_of_another_program_is_accepted() {
     let text = "---\nname: code-reviewer\ndescription: Use PROACTIVELY after edits. Examples:\\n\\n<example>x: y</example>\n\
                 tools: Read, Grep, Glob, Bash\nmodel: inherit\ncolor: red\ndisallowedTools: Write\nmaxTurns: 9\n\
                 permissionMode: plan\nhooks:\n  Stop:\n    - hooks: []\n---\nYou review.\n";
@@ -36,18 +36,18 @@ fn an_agent_file_of_another_program_is_read_as_it_is() {
     assert_eq!(profile.model, None);
     assert_eq!(names(profile.tools.as_deref().unwrap()), ["Read", "Grep", "Glob", "Bash"]);
     assert_eq!((names(&profile.disallowed_tools), profile.max_turns), (vec!["Write"], Some(9)));
-    let said: Vec<_> = profile.warnings.iter().map(ToString::to_string).collect();
+    let warnings: Vec<_> = profile.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
-        said,
+        warnings,
         [
-            "agents/x.md:9: permissionMode means nothing here and is passed over",
-            "agents/x.md:10: hooks means nothing here and is passed over"
+            "agents/x.md:9: permissionMode has no meaning here and is ignored",
+            "agents/x.md:10: hooks has no meaning here and is ignored"
         ]
     );
 }
 
 #[test]
-fn without_a_name_the_file_is_the_name_and_without_tools_there_are_all() {
+fn the_default_name_is_the_file_name_and_the_default_tools_are_all() {
     let profile = read(Source::User, "---\ndescription: d\n---\n").unwrap();
     assert_eq!((profile.name.as_str(), profile.tools), ("x", None));
     assert_eq!(read(Source::User, "---\ntools: '*'\n---\np").unwrap().tools, None);
@@ -55,24 +55,24 @@ fn without_a_name_the_file_is_the_name_and_without_tools_there_are_all() {
 }
 
 #[test]
-fn every_error_is_said_with_file_and_line() {
+fn every_error_has_file_and_line() {
     let text = "---\nname: a b\nmax_turns: 0\nbudget: -1\ndisalowed_tools: Bash\ntools:\nmodel: [a]\nmodel: b\n---\np";
     assert_eq!(
         read(Source::User, text).unwrap_err(),
         [
-            "agents/x.md:3: max_turns must be a whole number, 1 or more",
-            "agents/x.md:4: budget must be an amount of dollars, like 2.50",
+            "agents/x.md:3: max_turns must be an integer, 1 or more",
+            "agents/x.md:4: budget must be an amount in USD, such as 2.50",
             "agents/x.md:5: there is no field disalowed_tools; did you mean disallowed_tools?",
-            "agents/x.md:6: tools must be names with commas between them; [] for none, or no such line for all",
-            "agents/x.md:7: model must be a text",
-            "agents/x.md:8: there are two lines for model; keep one",
-            "agents/x.md:2: \"a b\" cannot be the name of a profile: up to 64 letters, digits, - _ and ., beginning \
-             with a letter or digit",
+            "agents/x.md:6: tools must be names separated by commas; [] for none, or omit the line for all",
+            "agents/x.md:7: model must be a string",
+            "agents/x.md:8: model is set twice; keep one line",
+            "agents/x.md:2: \"a b\" is not a valid profile name: use up to 64 letters, digits, - _ and ., \
+             starting with a letter or digit",
         ]
     );
     assert_eq!(read(Source::User, "---\nname: x\n---\n").unwrap_err().len(), 1);
-    let flaws = Profile::read(Source::User, "f", "f", b"---\nname: \xff\n---\n").unwrap_err();
-    assert_eq!(flaws[0].trouble, Trouble::NotUtf8);
+    let errors = Profile::read(Source::User, "f", "f", b"---\nname: \xff\n---\n").unwrap_err();
+    assert_eq!(errors[0].kind, ProfileProblemKind::NotUtf8);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_repository_can_neither_choose_who_pays_nor_raise_a_limit() {
 }
 
 #[test]
-fn a_kept_name_says_where_the_profile_comes_from() {
+fn a_full_name_includes_the_source() {
     assert_eq!(full_name(Source::BuiltIn, "engineer"), "engineer");
     assert_eq!(split_name("project:scout"), (Some(Source::Project), "scout"));
     assert_eq!(split_name("builtin: engineer"), (Some(Source::BuiltIn), "engineer"));
@@ -101,7 +101,7 @@ fn a_kept_name_says_where_the_profile_comes_from() {
 }
 
 #[test]
-fn a_repository_can_ask_for_a_review_and_not_do_without_one() {
+fn a_repository_can_require_a_review_but_not_skip_one() {
     let review = |source, word: &str| read(source, &format!("---\nreview: {word}\n---\np")).unwrap();
     for usual in [true, false] {
         assert!(review(Source::User, "true").review_within(usual));

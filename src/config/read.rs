@@ -1,6 +1,6 @@
-//! One file of settings, read: what it may say and says correctly, and everything that is wrong with it.
+//! Reads one settings file into valid values and problems.
 //!
-//! A key that the layer may not set is left out here, before any merging, so that no later step can forget to.
+//! A key that the layer may not set is dropped here, before merging, so that no later step has to check it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,56 +12,57 @@ use crate::base::Fault;
 use crate::config::document::{self, Document, shape};
 use crate::config::key_path::KeyPath;
 use crate::config::layer::{Layer, Origin};
-use crate::config::problem::{self, Place, Problem, Spot, Trouble};
+use crate::config::problem::{self, FileLocation, Position, Problem, ProblemKind};
 use crate::config::table::{self, Allowed, KEYS, Key};
 use crate::config::trust;
 use crate::config::validate::{Expected, Validator, is};
 
-/// The format of files that this version writes and reads.
+/// The file format of this version.
 const FORMAT: u64 = 1;
 
-/// What one file says.
+/// The values and problems of one file.
 #[derive(Clone, Debug)]
 pub struct LayerFile {
     pub layer: Layer,
     file: String,
     values: Map<String, Value>,
-    spots: BTreeMap<KeyPath, Spot>,
-    /// The hash of each server's whole entry.
+    positions: BTreeMap<KeyPath, Position>,
+    /// The hash of each server entry.
     server_hashes: BTreeMap<String, String>,
     problems: Vec<Problem>,
 }
 
 impl LayerFile {
-    /// Returns what `bytes`, the content of `file`, say for `layer`. Never fails: problems are part of the answer.
+    /// Reads `bytes`, the content of `file`. Never fails: problems are part of the result.
     pub fn read(layer: Layer, file: &Path, bytes: &[u8]) -> Self {
         let file = file.display().to_string();
-        match document::open(bytes) {
-            Ok(opened) => {
-                let mut read = Self::read_document(layer, &file, &opened.document(file.as_str()));
-                if opened.had_mark {
-                    let place = Place { file, at: None };
-                    read.problems.insert(0, Problem { place, trouble: Trouble::ByteOrderMark });
+        match document::decode(bytes) {
+            Ok(decoded) => {
+                let mut read = Self::read_document(layer, &file, &decoded.document(file.as_str()));
+                if decoded.had_mark {
+                    let place = FileLocation { file, at: None };
+                    read.problems.insert(0, Problem { place, kind: ProblemKind::ByteOrderMark });
                 }
                 read
             }
             Err(trouble) => {
-                let problem = Problem { place: Place { file: file.clone(), at: None }, trouble };
+                let problem = Problem { place: FileLocation { file: file.clone(), at: None }, kind: trouble };
                 Self { problems: vec![problem], ..Self::empty(layer, file) }
             }
         }
     }
 
-    /// Returns a file that says nothing, with the reason why it was not read.
+    /// Returns a file without values, with the reason why it was not read.
     pub fn unreadable(layer: Layer, file: &Path, why: String) -> Self {
         let file = file.display().to_string();
-        let problem = Problem { place: Place { file: file.clone(), at: None }, trouble: Trouble::Unreadable(why) };
+        let problem =
+            Problem { place: FileLocation { file: file.clone(), at: None }, kind: ProblemKind::Unreadable(why) };
         Self { problems: vec![problem], ..Self::empty(layer, file) }
     }
 
     fn empty(layer: Layer, file: String) -> Self {
-        let (values, spots, server_hashes) = (Map::new(), BTreeMap::new(), BTreeMap::new());
-        Self { layer, file, values, spots, server_hashes, problems: Vec::new() }
+        let (values, positions, server_hashes) = (Map::new(), BTreeMap::new(), BTreeMap::new());
+        Self { layer, file, values, positions, server_hashes, problems: Vec::new() }
     }
 
     fn read_document(layer: Layer, file: &str, document: &Document<'_>) -> Self {
@@ -70,10 +71,10 @@ impl LayerFile {
         match document.root() {
             Ok(None) => {}
             Ok(Some(root)) if is(root, b'{') => read.read_keys(&mut validator, root),
-            Ok(Some(root)) => validator.report(root.get(), Trouble::NotAnObject(shape(root))),
-            Err(rejected) => validator.reject(rejected),
+            Ok(Some(root)) => validator.report(root.get(), ProblemKind::NotAnObject(shape(root))),
+            Err(failure) => validator.reject(failure),
         }
-        read.spots = validator.spots;
+        read.positions = validator.positions;
         read.problems = validator.problems;
         read.problems.sort_by_key(|problem| problem.place.at);
         read
@@ -83,10 +84,10 @@ impl LayerFile {
         for (path, raw) in validator.members(root, None).unwrap_or_default() {
             let Some(key) = table::find(path.key()) else {
                 let nearest = table::nearest(path.key(), KEYS, None);
-                validator.report(raw.get(), Trouble::Unknown { key: path, nearest });
+                validator.report(raw.get(), ProblemKind::Unknown { key: path, nearest });
                 continue;
             };
-            if let Some(trouble) = not_here(key, &path, self.layer) {
+            if let Some(trouble) = wrong_layer(key, &path, self.layer) {
                 validator.report(raw.get(), trouble);
                 continue;
             }
@@ -100,7 +101,7 @@ impl LayerFile {
             match key.name {
                 "version" => {
                     if let Some(newer) = value.as_u64().filter(|format| *format > FORMAT) {
-                        validator.report(raw.get(), Trouble::Newer(newer));
+                        validator.report(raw.get(), ProblemKind::Newer(newer));
                     }
                 }
                 "$schema" => {}
@@ -119,7 +120,7 @@ impl LayerFile {
         &self.problems
     }
 
-    /// Returns the errors of this file as one fault, or nothing.
+    /// Returns the errors of this file as one fault, or `None` if there are none.
     pub fn fault(&self) -> Option<Fault> {
         problem::fault(&self.problems)
     }
@@ -132,9 +133,9 @@ impl LayerFile {
         self.server_hashes.get(name).map(String::as_str)
     }
 
-    /// Returns the place of a key in this file.
-    pub fn place(&self, path: &KeyPath) -> Place {
-        Place { file: self.file.clone(), at: self.spots.get(path).copied() }
+    /// Returns the location of a key in this file.
+    pub fn place(&self, path: &KeyPath) -> FileLocation {
+        FileLocation { file: self.file.clone(), at: self.positions.get(path).copied() }
     }
 
     pub(super) fn origin(&self, path: &KeyPath) -> Origin {
@@ -142,16 +143,16 @@ impl LayerFile {
     }
 }
 
-/// Returns why `layer` may not set `key`, and where it belongs, or nothing if it may.
-pub(super) fn not_here(key: &Key, path: &KeyPath, layer: Layer) -> Option<Trouble> {
+/// Returns the problem if `layer` may not set `key`, or `None` if it may.
+pub(super) fn wrong_layer(key: &Key, path: &KeyPath, layer: Layer) -> Option<ProblemKind> {
     let why = key.allowed.refusal(layer)?;
     let instead = match key.allowed {
-        Allowed::Everywhere | Allowed::Person(_) => {
-            format!("set it for yourself with `mxd config set --global {path} …` or --local")
+        Allowed::Everywhere | Allowed::User(_) => {
+            format!("set it in your own settings with `mxd config set --global {path} …` or --local")
         }
         Allowed::Project(_) => format!("set it with `mxd config set --local {path} …`"),
     };
-    Some(Trouble::NotHere { key: path.clone(), layer, why, instead })
+    Some(ProblemKind::WrongLayer { key: path.clone(), layer, why, instead })
 }
 
 #[cfg(test)]

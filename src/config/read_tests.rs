@@ -18,19 +18,19 @@ fn an_empty_file_is_no_settings() {
 }
 
 #[test]
-fn a_syntax_error_says_file_line_column_and_the_parsers_words() {
+fn a_syntax_error_has_file_line_column_and_message() {
     let cases = [
-        ("{\n  \"model\": \"a\"\n  \"theme\": \"b\"\n}", "config.json:3:3: this is not JSON: expected `,` or `}`"),
-        ("{\"model\": }", "config.json:1:11: this is not JSON: expected value"),
-        ("{} x", "config.json:1:4: this is not JSON: trailing characters"),
-        ("{,}", "config.json:1:2: this is not JSON: key must be a string"),
-        ("{\"model\": \"a\",,}", "config.json:1:15: this is not JSON: key must be a string"),
-        ("{\"model\": [1,,]}", "config.json:1:14: this is not JSON: expected value"),
-        ("{ # note\n}", "config.json:1:3: this is not JSON: key must be a string"),
-        ("{ /* note\n}", "config.json:1:3: this is not JSON: key must be a string"),
-        ("{'model': 1}", "config.json:1:2: this is not JSON: key must be a string"),
-        ("{model: 1}", "config.json:1:2: this is not JSON: key must be a string"),
-        ("{", "config.json:1:1: this is not JSON: EOF while parsing an object"),
+        ("{\n  \"model\": \"a\"\n  \"theme\": \"b\"\n}", "config.json:3:3: invalid JSON: expected `,` or `}`"),
+        ("{\"model\": }", "config.json:1:11: invalid JSON: expected value"),
+        ("{} x", "config.json:1:4: invalid JSON: trailing characters"),
+        ("{,}", "config.json:1:2: invalid JSON: key must be a string"),
+        ("{\"model\": \"a\",,}", "config.json:1:15: invalid JSON: key must be a string"),
+        ("{\"model\": [1,,]}", "config.json:1:14: invalid JSON: expected value"),
+        ("{ # note\n}", "config.json:1:3: invalid JSON: key must be a string"),
+        ("{ /* note\n}", "config.json:1:3: invalid JSON: key must be a string"),
+        ("{'model': 1}", "config.json:1:2: invalid JSON: key must be a string"),
+        ("{model: 1}", "config.json:1:2: invalid JSON: key must be a string"),
+        ("{", "config.json:1:1: invalid JSON: EOF while parsing an object"),
     ];
     for (text, expected) in cases {
         assert_eq!(sentences(&read(text)), [expected], "{text}");
@@ -39,7 +39,7 @@ fn a_syntax_error_says_file_line_column_and_the_parsers_words() {
 }
 
 #[test]
-fn comments_and_trailing_commas_are_taken_and_move_nothing() {
+fn comments_and_trailing_commas_are_accepted_and_keep_positions() {
     let text = "// é\n{\n  /* é\n \" */ \"model\": \"a // no comment\", // \"theme\": 1\n  \"keys\": {\"quit\": [\"q\", ], },\n /* é */ \"maxDepth\": 0,\n}\n";
     let file = read(text);
     assert_eq!(sentences(&file).len(), 1);
@@ -50,12 +50,12 @@ fn comments_and_trailing_commas_are_taken_and_move_nothing() {
 }
 
 #[test]
-fn what_is_no_settings_at_all_gets_a_sentence() {
+fn a_file_that_is_not_an_object_is_reported() {
     let of = |bytes: &[u8]| sentences(&LayerFile::read(Layer::Global, Path::new("c"), bytes)).join("|");
-    assert!(of(b"{\"model\": \"\xff\"}").contains("not UTF-8 text (byte 11 "), "{}", of(b"{\"model\": \"\xff\"}"));
-    assert!(of(b"[1]").contains("this file holds a list"));
-    assert!(of(b"\"model\"").contains("this file holds a text"));
-    assert!(of(b"null").contains("this file holds null"));
+    assert!(of(b"{\"model\": \"\xff\"}").contains("first invalid byte at 11"), "{}", of(b"{\"model\": \"\xff\"}"));
+    assert!(of(b"[1]").contains("not a list"));
+    assert!(of(b"\"model\"").contains("not a string"));
+    assert!(of(b"null").contains("not null"));
     assert!(of(b"{\"version\": 2}").contains("format 2"));
 }
 
@@ -63,13 +63,13 @@ fn what_is_no_settings_at_all_gets_a_sentence() {
 fn a_byte_order_mark_is_named_and_ignored() {
     let file = read("\u{feff}{\"model\": 5}");
     assert_eq!(file.problems().len(), 2);
-    assert!(matches!(file.problems()[0].trouble, Trouble::ByteOrderMark));
+    assert!(matches!(file.problems()[0].kind, ProblemKind::ByteOrderMark));
     assert!(sentences(&file)[1].starts_with("config.json:1:11:"));
     assert_eq!(read("\u{feff}{\"model\": \"m\"}").value("model"), Some(&Value::from("m")));
 }
 
 #[test]
-fn all_problems_are_reported_and_the_rest_counts() {
+fn all_problems_are_reported_and_the_rest_is_used() {
     let file = read(
         r#"{
   "modle": "x",
@@ -95,15 +95,15 @@ fn all_problems_are_reported_and_the_rest_counts() {
     let sentences = sentences(&file);
     let expected = [
         ("config.json:2:", "there is no setting modle; it is ignored (did you mean model?)"),
-        ("config.json:3:15:", "maxDepth must be a whole number from 1 to 64, but here is the number 0"),
-        ("config.json:4:", "budgetUsd must be an amount of dollars, 0.01 or more, but here is the number -1"),
-        ("config.json:5:3:", "theme is written more than once"),
+        ("config.json:3:15:", "maxDepth must be an integer from 1 to 64, not the number 0"),
+        ("config.json:4:", "budgetUsd must be an amount in USD, 0.01 or more, not the number -1"),
+        ("config.json:5:3:", "theme is set more than once"),
         ("config.json:8:", "authGroups.a.provider must be one of"),
         ("config.json:8:", "no setting authGroups.a.apikey; it is ignored (did you mean authGroups.a.apiKey?)"),
-        ("config.json:9:", "authGroups.b.baseUrl must be an address"),
+        ("config.json:9:", "authGroups.b.baseUrl must be a URL"),
         ("config.json:10:", "authGroups.c has no \"provider\""),
         ("config.json:11:", "authGroups.d has \"api\""),
-        ("config.json:15:", "mcpServers.\"bad name\" has a name that no server can have"),
+        ("config.json:15:", "mcpServers.\"bad name\" has an invalid server name"),
         ("config.json:16:", "mcpServers.both has both"),
         ("config.json:17:", "mcpServers.none needs \"command\""),
     ];
@@ -122,9 +122,9 @@ fn all_problems_are_reported_and_the_rest_counts() {
 #[test]
 fn a_wrong_value_is_shown_unless_it_may_be_a_secret() {
     let shown = |text: &str| sentences(&read(text)).join("|");
-    assert!(shown(r#"{"durability": "never"}"#).contains("here is the text \"never\""));
-    assert!(shown(r#"{"maxDepth": 1e999}"#).contains("here is the number 1e999"));
-    assert!(shown(r#"{"maxDepth": true}"#).contains("here is true"));
+    assert!(shown(r#"{"durability": "never"}"#).contains("not the string \"never\""));
+    assert!(shown(r#"{"maxDepth": 1e999}"#).contains("not the number 1e999"));
+    assert!(shown(r#"{"maxDepth": true}"#).contains("not true"));
     for hidden in [
         r#"{"authGroups": "hunter2"}"#,
         r#"{"authGroups": {"a": {"provider": "openai", "apiKey": "hunter2 with spaces"}}}"#,
@@ -139,7 +139,7 @@ fn a_wrong_value_is_shown_unless_it_may_be_a_secret() {
 }
 
 #[test]
-fn a_masked_secret_is_not_taken_for_one() {
+fn a_masked_secret_is_refused() {
     let masked = r#"{"authGroups": {"a": {"provider": "anthropic", "apiKey": "****abcd"}}}"#;
     assert!(sentences(&read(masked))[0].contains("not the masked form"));
     let masked = r#"{"authGroups": {"a": {"provider": "openai", "baseUrl": "http://****@host/v1"}}}"#;
@@ -147,14 +147,14 @@ fn a_masked_secret_is_not_taken_for_one() {
 }
 
 #[test]
-fn a_hostile_name_cannot_steer_the_terminal() {
+fn control_characters_in_a_name_are_escaped() {
     let sentence = sentences(&read("{\"\\u001b]0;x\\u0007mod\u{202e}el\": 1}")).join("");
     assert!(!sentence.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{sentence:?}");
 }
 
 #[test]
 fn half_a_character_and_endless_nesting_are_errors_and_not_crashes() {
-    assert!(sentences(&read("{\"\\ud800\": 1}"))[0].contains("this is not JSON"));
+    assert!(sentences(&read("{\"\\ud800\": 1}"))[0].contains("invalid JSON"));
     let deep = format!("{{\"mcpServers\": {}{}}}", "[".repeat(200_000), "]".repeat(200_000));
     assert!(read(&deep).fault().is_some());
     let deep = format!("{{\"other\": {}{}}}", "[".repeat(200_000), "]".repeat(200_000));

@@ -1,7 +1,7 @@
-//! Recurring tasks as a repository writes them down: `.mxd/tasks/<task-id>.json`, read, checked and changed as text.
+//! Recurring tasks in the repository: reads, validates and edits `.mxd/tasks/<task-id>.json` as text.
 //!
-//! A plan says what a task is and when it comes round. It decides nothing: others look at the clock and at the task.
-//! Pure, apart from the names of time zones, which the system knows.
+//! A plan defines the task and its schedule. It does not run anything. Pure, apart from the time zone database of the
+//! system.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,54 +14,53 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::base::{Fault, MicroUsd, TaskId, Timestamp, sanitize};
-use crate::config::document::{Document, Rejected, shape};
-use crate::config::problem::Spot;
+use crate::config::document::{Document, ParseFailure, shape};
+use crate::config::problem::Position;
 use crate::config::trust;
 use crate::model::task::Recurring;
 
-/// The format that this version reads and writes.
+/// The file format of this version.
 const VERSION: u64 = 1;
-/// How often a task may come round at most.
-const SHORTEST: Duration = Duration::from_secs(60);
-const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
+const MAX_INTERVAL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 const FIELDS: &str = "version, title, description, mode, every, cron, timeZone, profile, budgetUsd";
 
-/// A recurring task, as its file has it.
+/// A recurring task as defined by its file.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RecurringPlan {
     pub task: TaskId,
-    pub facts: Facts,
-    /// Nothing: it comes round when somebody says so.
-    pub when: Option<When>,
-    /// The same, as it is written.
+    pub facts: PlanFacts,
+    /// `None` if it runs only on demand.
+    pub when: Option<Recurrence>,
+    /// The same, as written.
     pub schedule: Schedule,
 }
 
-/// What the task is.
+/// The task without its schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct PlanFacts {
     pub title: String,
     pub description: String,
     pub mode: Recurring,
     pub profile: Option<String>,
-    /// What one round may cost.
+    /// The budget of one run.
     pub budget: Option<MicroUsd>,
-    /// When it comes round, in words. Empty: when somebody says so.
+    /// The schedule as text. Empty if it runs only on demand.
     pub when: String,
-    /// The hash of the task's id and of the file's content. What is approved is exactly this.
+    /// The hash of the task's id and the file's content. Approvals refer to it.
     pub hash: String,
 }
 
-/// When a task comes round.
+/// A parsed schedule.
 #[derive(Clone, Debug)]
-pub enum When {
-    /// So long after the last round began.
+pub enum Recurrence {
+    /// This long after the last run started.
     Every(Duration),
-    /// At the times of a cron line, as the clocks of a place show them.
+    /// At the times of a cron line, in a time zone.
     Cron { line: Box<Cron>, zone: TimeZone },
 }
 
-/// When a task is to come round, as a person says it. Nothing in it: when somebody says so.
+/// A schedule as the user writes it. Empty if the task runs only on demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Schedule {
@@ -70,7 +69,7 @@ pub struct Schedule {
     pub time_zone: Option<String>,
 }
 
-/// What becomes of files when the tree has changed.
+/// A change to the files after a change of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanChange {
     Keep(Box<Edit>),
@@ -85,162 +84,168 @@ pub struct Edit {
     pub description: String,
     pub mode: Recurring,
     pub profile: String,
-    /// Nothing: it stays as it is.
+    /// `None` to keep the budget, `Some(None)` to remove it.
     pub budget: Option<Option<MicroUsd>>,
-    /// What it does not say stays as it is.
+    /// Fields that are `None` stay unchanged.
     pub schedule: Schedule,
 }
 
-/// The fields of a file while they are read.
+/// The fields of a file during parsing.
 #[derive(Default)]
 struct Fields {
-    versioned: bool,
+    has_version: bool,
     title: Option<String>,
     description: String,
     mode: Option<Recurring>,
-    when: Option<When>,
+    when: Option<Recurrence>,
     zone: Option<TimeZone>,
     schedule: Schedule,
     profile: Option<String>,
     budget: Option<MicroUsd>,
 }
 
-impl Plan {
-    /// Returns the plan that `text`, the content of the file at `path`, is for `task`, or one sentence that says where
-    /// it is wrong and how.
+impl RecurringPlan {
+    /// Parses `text`, the content of the file at `path`. The error is a message with the location.
     pub fn read(task: TaskId, path: &Path, text: &str) -> Result<Self, String> {
         let document = Document::new(path.display().to_string(), text.strip_prefix('\u{feff}').unwrap_or(text));
-        let said = |at: Option<Spot>, words: &str| {
-            let spot = at.unwrap_or(Spot { line: 1, column: 1 });
-            format!("{}: {}", document.place(Some(spot)), sanitize::line(words))
+        let message = |at: Option<Position>, text: &str| {
+            let position = at.unwrap_or(Position { line: 1, column: 1 });
+            format!("{}: {}", document.location(Some(position)), sanitize::line(text))
         };
-        let not_json = |rejected: Rejected| said(rejected.at, &format!("this is not JSON: {}", rejected.words));
+        let not_json = |failure: ParseFailure| message(failure.at, &format!("invalid JSON: {}", failure.message));
         let root = document.root().map_err(not_json)?;
         let root = root.filter(|root| root.get().starts_with('{'));
-        let root = root.ok_or_else(|| said(None, "a recurring task is one JSON object, {\"version\": 1, …}"))?;
+        let root =
+            root.ok_or_else(|| message(None, "a recurring task must be one JSON object, {\"version\": 1, …}"))?;
         let mut fields = Fields::default();
         let mut seen = Vec::new();
         for member in document.members(root).map_err(not_json)? {
             if seen.contains(&member.name) {
-                return Err(said(document.spot_of(member.key), &format!("\"{}\" is written twice", member.name)));
+                return Err(message(document.position_of(member.key), &format!("\"{}\" is set twice", member.name)));
             }
-            fields.set(&member.name, member.value).map_err(|wrong| match wrong {
-                Wrong::Field(words) => said(document.spot_of(member.key), &words),
-                Wrong::Value(words) => said(document.spot_of(member.value.get()), &words),
+            fields.set(&member.name, member.value).map_err(|error| match error {
+                FieldError::Field(text) => message(document.position_of(member.key), &text),
+                FieldError::Value(text) => message(document.position_of(member.value.get()), &text),
             })?;
             seen.push(member.name);
         }
         let hash = content_hash(task, root);
-        fields.plan(task, hash).map_err(|words| said(None, words))
+        fields.into_plan(task, hash).map_err(|text| message(None, text))
     }
 
-    /// Tells whether it comes round by itself, and not only when it is sent a message.
+    /// Returns true if it has a schedule, and does not run only on demand.
     pub fn is_timed(&self) -> bool {
         self.when.is_some()
     }
 
-    /// Returns when the round after `last` begins. In the past: it was missed, and happens once, now.
+    /// Returns the time of the next run after `last`. A time in the past is a missed run, which happens once, now.
     pub fn next(&self, last: Timestamp) -> Option<Timestamp> {
         self.when.as_ref().and_then(|when| when.next(last))
     }
 }
 
-/// What is wrong with a member of the object: its name, or its value.
-enum Wrong {
+/// An error in the name or the value of a member.
+enum FieldError {
     Field(String),
     Value(String),
 }
 
 impl Fields {
-    fn set(&mut self, name: &str, value: &RawValue) -> Result<(), Wrong> {
+    fn set(&mut self, name: &str, value: &RawValue) -> Result<(), FieldError> {
         match name {
             "version" => {
-                let version: u64 = typed(name, value, "a number")?;
+                let version: u64 = parse_field(name, value, "a number")?;
                 if version != VERSION {
-                    return Err(Wrong::Value(format!("this version of mxd knows version {VERSION}, not {version}")));
+                    return Err(FieldError::Value(format!(
+                        "this version of mxd supports version {VERSION}, not {version}"
+                    )));
                 }
-                self.versioned = true;
+                self.has_version = true;
             }
-            "title" => self.title = Some(typed::<String>(name, value, "a text")?.trim().to_owned()),
-            "description" => typed::<String>(name, value, "a text")?.trim().clone_into(&mut self.description),
+            "title" => self.title = Some(parse_field::<String>(name, value, "a string")?.trim().to_owned()),
+            "description" => parse_field::<String>(name, value, "a string")?.trim().clone_into(&mut self.description),
             "mode" => {
-                self.mode = Some(match typed::<String>(name, value, "a text")?.as_str() {
+                self.mode = Some(match parse_field::<String>(name, value, "a string")?.as_str() {
                     "reset" => Recurring::Reset,
                     "continue" => Recurring::Continue,
                     other => {
-                        return Err(Wrong::Value(format!("\"mode\" is \"reset\" or \"continue\", not \"{other}\"")));
+                        return Err(FieldError::Value(format!(
+                            "\"mode\" must be \"reset\" or \"continue\", not \"{other}\""
+                        )));
                     }
                 });
             }
             "every" => {
-                let every: String = typed(name, value, "a text")?;
-                self.when = Some(When::Every(interval(&every).map_err(Wrong::Value)?));
+                let every: String = parse_field(name, value, "a string")?;
+                self.when = Some(Recurrence::Every(interval(&every).map_err(FieldError::Value)?));
                 self.schedule.every = Some(every);
             }
             "cron" => {
-                let line: String = typed(name, value, "a text")?;
-                let cron = Box::new(cron(&line).map_err(Wrong::Value)?);
-                self.when = Some(When::Cron { line: cron, zone: TimeZone::UTC });
+                let line: String = parse_field(name, value, "a string")?;
+                let cron = Box::new(cron(&line).map_err(FieldError::Value)?);
+                self.when = Some(Recurrence::Cron { line: cron, zone: TimeZone::UTC });
                 self.schedule.cron = Some(line);
             }
             "timeZone" => {
-                let place: String = typed(name, value, "a text")?;
-                self.zone = Some(zone(&place).map_err(Wrong::Value)?);
+                let place: String = parse_field(name, value, "a string")?;
+                self.zone = Some(zone(&place).map_err(FieldError::Value)?);
                 self.schedule.time_zone = Some(place);
             }
             "profile" => {
-                let profile = typed::<String>(name, value, "a text")?.trim().to_owned();
+                let profile = parse_field::<String>(name, value, "a string")?.trim().to_owned();
                 self.profile = Some(profile).filter(|profile| !profile.is_empty());
             }
             "budgetUsd" => {
-                let amount: f64 = typed(name, value, "a number")?;
+                let amount: f64 = parse_field(name, value, "a number")?;
                 let budget = MicroUsd::from_dollars(amount).filter(|budget| *budget > MicroUsd::ZERO);
-                let wrong = || Wrong::Value(format!("{amount} is not an amount of dollars"));
+                let wrong = || FieldError::Value(format!("{amount} is not an amount in USD"));
                 self.budget = Some(budget.ok_or_else(wrong)?);
             }
             _ => {
-                return Err(Wrong::Field(format!(
-                    "\"{name}\" is not a field of a recurring task; these are: {FIELDS}"
+                return Err(FieldError::Field(format!(
+                    "\"{name}\" is not a field of a recurring task; the fields are: {FIELDS}"
                 )));
             }
         }
         if self.schedule.every.is_some() && self.schedule.cron.is_some() {
-            return Err(Wrong::Field("either \"every\" or \"cron\" says when, not both".to_owned()));
+            return Err(FieldError::Field("set either \"every\" or \"cron\", not both".to_owned()));
         }
         Ok(())
     }
 
-    fn plan(self, task: TaskId, hash: String) -> Result<Plan, &'static str> {
-        if !self.versioned {
-            return Err("\"version\" is missing; this is version 1");
+    fn into_plan(self, task: TaskId, hash: String) -> Result<RecurringPlan, &'static str> {
+        if !self.has_version {
+            return Err("\"version\" is missing; the current version is 1");
         }
         let title = self.title.filter(|title| !title.is_empty());
-        let title = title.ok_or("\"title\" is missing or empty: one line that says what is to be done")?;
+        let title = title.ok_or("\"title\" is missing or empty: write one line")?;
         let mode = self.mode.ok_or("\"mode\" is missing: \"reset\" or \"continue\"")?;
-        let facts = Facts {
+        let facts = PlanFacts {
             title,
             description: self.description,
             mode,
             profile: self.profile,
             budget: self.budget,
-            when: self.schedule.words(),
+            when: self.schedule.describe(),
             hash,
         };
-        // The zone may be written after the line that it is for.
+        // The zone may come after the cron line in the file.
         let when = self.when.map(|when| match when {
-            When::Cron { line, .. } => When::Cron { line, zone: self.zone.unwrap_or_else(TimeZone::system) },
-            every @ When::Every(_) => every,
+            Recurrence::Cron { line, .. } => {
+                Recurrence::Cron { line, zone: self.zone.unwrap_or_else(TimeZone::system) }
+            }
+            every @ Recurrence::Every(_) => every,
         });
-        Ok(Plan { task, facts, when, schedule: self.schedule })
+        Ok(RecurringPlan { task, facts, when, schedule: self.schedule })
     }
 }
 
-fn typed<'de, T: Deserialize<'de>>(name: &str, value: &'de RawValue, expected: &str) -> Result<T, Wrong> {
+fn parse_field<'de, T: Deserialize<'de>>(name: &str, value: &'de RawValue, expected: &str) -> Result<T, FieldError> {
     serde_json::from_str(value.get())
-        .map_err(|_| Wrong::Value(format!("\"{name}\" must be {expected}, but here is {}", shape(value))))
+        .map_err(|_| FieldError::Value(format!("\"{name}\" must be {expected}, not {}", shape(value))))
 }
 
-impl When {
+impl Recurrence {
     fn next(&self, last: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Every(every) => Some(last.later(*every)),
@@ -258,8 +263,8 @@ impl Schedule {
         *self == Self::default()
     }
 
-    /// Says it as a person would. Nothing in it: nothing is said.
-    pub fn words(&self) -> String {
+    /// Describes the schedule. Empty if there is none.
+    pub fn describe(&self) -> String {
         let zone = self.time_zone.as_ref().map(|zone| format!(" ({zone})")).unwrap_or_default();
         match (&self.every, &self.cron) {
             (Some(every), _) => format!("every {every}"),
@@ -268,13 +273,13 @@ impl Schedule {
         }
     }
 
-    /// Says what is wrong with it, if anything is.
+    /// Validates the schedule.
     pub fn check(&self) -> Result<(), Fault> {
         if self.every.is_some() && self.cron.is_some() {
-            return Err(Fault::user("either an interval or a cron line says when a task comes round, not both"));
+            return Err(Fault::user("a schedule is either an interval or a cron line, not both"));
         }
         if self.time_zone.is_some() && self.cron.is_none() {
-            return Err(Fault::user("a time zone is for a cron line: say that as well"));
+            return Err(Fault::user("a time zone needs a cron line"));
         }
         if let Some(every) = &self.every {
             interval(every).map_err(Fault::user)?;
@@ -290,13 +295,13 @@ impl Schedule {
 }
 
 impl Edit {
-    /// Returns the new content of the file whose content is `text`, if it has one. What the file says besides stays; one
-    /// that cannot be read is left alone, and the sentence says why.
+    /// Returns the new content of a file whose content is `text`, or `None` if it is new. Other fields stay unchanged.
+    /// Fails with a message if the file is invalid.
     pub fn apply(&self, path: &Path, text: Option<&str>) -> Result<String, String> {
         let mut fields = match text {
             None => Map::new(),
             Some(text) => {
-                Plan::read(self.task, path, text)?;
+                RecurringPlan::read(self.task, path, text)?;
                 let text = text.strip_prefix('\u{feff}').unwrap_or(text);
                 serde_json::from_str(text).map_err(|error| format!("{}: {error}", path.display()))?
             }
@@ -329,22 +334,22 @@ impl Edit {
     }
 }
 
-/// Returns the hash of a task's id and what its file says. Spaces and the order of fields make no difference.
+/// Returns the hash of a task's id and the content of its file. Whitespace and the order of fields do not matter.
 fn content_hash(task: TaskId, content: &RawValue) -> String {
     let content: Value = serde_json::from_str(content.get()).unwrap_or_default();
     trust::hash(&json!({ "task": task, "file": content }))
 }
 
-/// Returns an amount as people write it: dollars, with as many digits as it has.
+/// Returns an amount in USD, as an integer if possible.
 fn dollars(amount: MicroUsd) -> Value {
     let whole = amount.0 / 1_000_000;
     if amount.0.is_multiple_of(1_000_000) { whole.into() } else { (amount.0 as f64 / 1e6).into() }
 }
 
-/// Returns a span such as `30m`, `6h` or `1d12h`.
+/// Parses an interval such as `30m`, `6h` or `1d12h`.
 fn interval(text: &str) -> Result<Duration, String> {
     let wrong =
-        || format!("\"{}\" is not a span of time; write it like \"30m\", \"6h\" or \"1d12h\"", sanitize::line(text));
+        || format!("\"{}\" is not an interval; write it like \"30m\", \"6h\" or \"1d12h\"", sanitize::line(text));
     let mut rest = text.trim();
     let mut seconds = 0_u64;
     while !rest.is_empty() {
@@ -361,10 +366,10 @@ fn interval(text: &str) -> Result<Duration, String> {
         rest = chars.as_str().trim_start();
     }
     let every = Duration::from_secs(seconds);
-    if every < SHORTEST {
+    if every < MIN_INTERVAL {
         return Err(wrong());
     }
-    if every > LONGEST {
+    if every > MAX_INTERVAL {
         return Err(format!("\"{}\" is more than a year", sanitize::line(text)));
     }
     Ok(every)
@@ -377,17 +382,13 @@ fn cron(text: &str) -> Result<Cron, String> {
         format!("\"{shown}\" is not a cron line of five fields (minute, hour, day, month, weekday): {error}")
     })?;
     let start = jiff::Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
-    line.find_next_occurrence(&start, false).map_err(|_| format!("\"{shown}\" is a time that never comes"))?;
+    line.find_next_occurrence(&start, false).map_err(|_| format!("\"{shown}\" never occurs"))?;
     Ok(line)
 }
 
 fn zone(name: &str) -> Result<TimeZone, String> {
-    TimeZone::get(name).map_err(|_| {
-        format!(
-            "\"{}\" is not a time zone that this system knows; write it like \"Europe/Zurich\"",
-            sanitize::line(name)
-        )
-    })
+    TimeZone::get(name)
+        .map_err(|_| format!("\"{}\" is not a known time zone; write it like \"Europe/Zurich\"", sanitize::line(name)))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! The table of settings as Markdown, for `docs/configuration.md` and for help.
+//! The table of settings as Markdown, for `docs/configuration.md`, and as a summary.
 
 use std::fmt::Write as _;
 
 use crate::config::layer::Layer;
 use crate::config::table::{Allowed, KEYS, Key, Kind, Need};
 
-/// Returns every setting with its kind, default, layers and an example, as Markdown.
+/// Returns Markdown with the kind, default, layers and example of every setting.
 pub fn reference() -> String {
     let mut out = String::new();
     for key in KEYS {
@@ -16,7 +16,7 @@ pub fn reference() -> String {
     out
 }
 
-/// Returns one line per setting, name and meaning, for a terminal.
+/// Returns one line per setting: name and description.
 pub fn summary() -> String {
     let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
     let mut out = String::new();
@@ -33,7 +33,7 @@ fn section(out: &mut String, key: &'static Key) {
     let layers: Vec<&str> = key.allowed.layers().iter().copied().map(Layer::word).collect();
     let why = match key.allowed {
         Allowed::Everywhere => String::new(),
-        Allowed::Person(why) | Allowed::Project(why) => format!(" ({why})"),
+        Allowed::User(why) | Allowed::Project(why) => format!(" ({why})"),
     };
     let _ = writeln!(out, "- Layers: {}{why}", layers.join(", "));
     let _ = writeln!(out, "- Example: `{}`\n", key.sample());
@@ -63,7 +63,7 @@ fn default(key: &Key) -> String {
     }
 }
 
-/// Gathers the declared fields below `path`, with the full path of each.
+/// Collects the declared fields below `path`, with the full path of each.
 fn collect(rows: &mut Vec<(String, &'static Key)>, path: &str, kind: &'static Kind) {
     match kind {
         Kind::Map { placeholder, of, .. } => collect(rows, &format!("{path}.<{placeholder}>"), of),

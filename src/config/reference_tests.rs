@@ -5,7 +5,7 @@ use super::*;
 const BEGIN: &str = "<!-- settings: generated from the table, do not edit -->\n";
 const END: &str = "<!-- end of settings -->\n";
 
-/// `MXD_UPDATE_DOCS=1 cargo test` rewrites the part of the page that comes from the table.
+/// `MXD_UPDATE_DOCS=1 cargo test` rewrites the generated part of the page.
 #[test]
 fn the_page_about_settings_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");

@@ -1,6 +1,6 @@
-//! The table of settings as a JSON Schema, so that editors complete and check the files.
+//! The table of settings as a JSON Schema, for completion and validation in editors.
 //!
-//! A schema says less than the program: what a layer may not set and what must hold between fields are sentences here.
+//! The schema checks less than the program: layers and rules between fields are only described.
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ pub fn schema() -> Value {
 fn property(key: &Key, is_top: bool) -> Value {
     let mut schema = of(&key.kind);
     let Value::Object(fields) = &mut schema else { return schema };
-    // A null in a file means that this layer says nothing; entries of maps are removed with it.
+    // A null unsets the value in this layer, or removes an entry of a map.
     if !matches!(key.need, Need::Required) {
         nullable(fields);
     }
@@ -47,7 +47,7 @@ fn property(key: &Key, is_top: bool) -> Value {
     schema
 }
 
-/// Lets a value be null, too.
+/// Allows null as well.
 fn nullable(schema: &mut Map<String, Value>) {
     if let Some(kind) = schema.get_mut("type") {
         *kind = match kind.take() {
@@ -98,7 +98,7 @@ fn of(kind: &Kind) -> Value {
                     entries.insert("required".to_owned(), json!(required));
                 }
                 if *rule == Rule::McpServer {
-                    // A program to start or an address, and never both; one that is only switched off may be neither.
+                    // Never both. A server that is only disabled here may have neither.
                     entries.insert("not".to_owned(), json!({ "required": ["command", "url"] }));
                 }
             }
@@ -107,7 +107,7 @@ fn of(kind: &Kind) -> Value {
     }
 }
 
-/// Returns what the names of entries must look like, where a pattern can say it.
+/// Returns the pattern of valid names, or `None` if a pattern cannot express it.
 fn pattern(names: Names) -> Option<&'static str> {
     match names {
         Names::Any | Names::Variable => None,

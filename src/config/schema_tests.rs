@@ -1,6 +1,6 @@
 use super::*;
 
-/// Returns everything wrong with `value` by the part of JSON Schema that is used here.
+/// Validates `value` with the subset of JSON Schema that is used here.
 fn check(schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
     let kinds = match &schema["type"] {
         Value::Array(kinds) => kinds.clone(),
@@ -50,7 +50,7 @@ fn wrong(value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_key_is_in_the_schema_and_its_example_fits_it() {
+fn every_key_is_in_the_schema_and_accepts_its_example() {
     for key in KEYS {
         let example: Value = serde_json::from_str(key.example).unwrap();
         assert_eq!(wrong(&json!({ key.name: example })), Vec::<String>::new(), "{}", key.name);
@@ -64,7 +64,7 @@ fn every_key_is_in_the_schema_and_its_example_fits_it() {
 }
 
 #[test]
-fn what_the_program_refuses_the_schema_does_not_accept() {
+fn the_schema_refuses_what_the_program_refuses() {
     for value in [
         json!({ "modle": "x" }),
         json!({ "maxDepth": "3" }),

@@ -1,17 +1,16 @@
-//! Where credentials and private data lie on a machine. One list for everything that keeps agents away from them: file
-//! tools today, a sandbox later.
+//! Paths with credentials and private data, which agents may not read. One list for file tools and the sandbox.
 //!
-//! Names only: nothing here looks at a disk. Whoever compares paths resolves links first, on both sides. What the most
-//! specific entry says holds: a worktree in the data folder is open, a data folder in a worktree is closed.
+//! Does no I/O. Callers resolve links first, in both the list and the path. The most specific entry wins: a worktree in
+//! the data folder is open, a data folder in a worktree is closed.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::config::paths::{Home, ProjectFolder};
 
-/// Below the user's home. A `*` in a name stands for any text.
+/// Paths below the user's home. A `*` in a name matches any text.
 const IN_HOME: &[&str] = &[
-    // Keys and logins of the system's own programs.
+    // Keys and logins of system programs.
     ".ssh",
     ".gnupg",
     ".netrc",
@@ -49,7 +48,7 @@ const IN_HOME: &[&str] = &[
     ".config/glab-cli",
     ".config/hub",
     ".config/op",
-    // Registries of packages.
+    // Package registries.
     ".npmrc",
     ".yarnrc.yml",
     ".pypirc",
@@ -93,7 +92,7 @@ const IN_HOME: &[&str] = &[
     "Library/Safari",
     "Library/Cookies",
     "Library/Mail",
-    // Other coding agents: logins and what was said to them.
+    // Other coding agents: logins and conversations.
     ".claude",
     ".claude.json",
     ".codex",
@@ -104,7 +103,7 @@ const IN_HOME: &[&str] = &[
     ".cache/huggingface/token",
     ".config/anthropic",
     ".config/openai",
-    // What was typed.
+    // Shell and editor history.
     ".*_history",
     ".local/share/fish/fish_history",
     ".local/share/atuin",
@@ -114,7 +113,7 @@ const IN_HOME: &[&str] = &[
     ".node_repl_history",
 ];
 
-/// On any machine.
+/// System paths.
 const ON_SYSTEM: &[&str] = &[
     "/etc/shadow*",
     "/etc/gshadow*",
@@ -137,11 +136,11 @@ const ON_SYSTEM: &[&str] = &[
     "/root",
 ];
 
-/// Folders with a folder for each account, and the names in them that are nobody's.
+/// Folders with the home folders of all accounts, and the names in them that are shared.
 const HOMES: &[(&str, &[&str])] = &[("/home", &["linuxbrew"]), ("/Users", &["Shared"])];
 
-/// Variables that say where a file or a folder with credentials is, where that is not the usual place.
-const NAMED_BY: &[&str] = &[
+/// Environment variables with the path of a file or folder with credentials.
+const PATH_VARIABLES: &[&str] = &[
     "AWS_CONFIG_FILE",
     "AWS_SHARED_CREDENTIALS_FILE",
     "AZURE_CONFIG_DIR",
@@ -161,25 +160,25 @@ const NAMED_BY: &[&str] = &[
     "VAULT_TOKEN_FILE",
 ];
 
-/// Parts of a project's data that its agents are told to read.
-const OF_THE_PROJECT: [&str; 3] = ["worktrees", "blobs", "spill"];
+/// Parts of a project's data that its agents may read.
+const READABLE_PARTS: [&str; 3] = ["worktrees", "blobs", "spill"];
 
-/// What is closed, and what is open all the same.
+/// Closed paths, and exceptions that are open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SecretPlaces {
-    /// Folders and files; a `*` in a name stands for any text.
+pub struct SecretPaths {
+    /// Folders and files. A `*` in a name matches any text.
     pub closed: Vec<PathBuf>,
     pub open: Vec<PathBuf>,
-    /// The user's home, which is not another account's.
+    /// The user's own home.
     pub own_home: Option<PathBuf>,
 }
 
-impl SecretPlaces {
-    /// Returns the places on the machine of a user whose home is `user_home`, with what `variable` says about others.
+impl SecretPaths {
+    /// Returns the paths for a user with the home `user_home` and the environment `variable`.
     pub fn new(user_home: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let absolute = |path: PathBuf| path.is_absolute().then_some(path);
         let in_home = user_home.into_iter().flat_map(|home| IN_HOME.iter().map(move |place| home.join(place)));
-        let named = NAMED_BY
+        let named = PATH_VARIABLES
             .iter()
             .filter_map(|name| variable(name))
             .flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>());
@@ -192,32 +191,31 @@ impl SecretPlaces {
         Self { closed, open, own_home: user_home.map(Path::to_owned) }
     }
 
-    /// Returns the places for this process.
+    /// Returns the paths for this process.
     pub fn from_env() -> Self {
         let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
         Self::new(home.as_deref(), |name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
 
-    /// Closes the data folder, but for what the agents of one project are told to read.
+    /// Closes the data folder, except for the parts of the project `own` that its agents may read.
     pub fn with_data_folder(mut self, home: &Home, own: &ProjectFolder) -> Self {
         self.closed.push(home.root().to_owned());
-        self.open.extend(OF_THE_PROJECT.iter().map(|part| own.root().join(part)));
+        self.open.extend(READABLE_PARTS.iter().map(|part| own.root().join(part)));
         self
     }
 
-    /// Closes a path.
     pub fn close(mut self, path: impl Into<PathBuf>) -> Self {
         self.closed.push(path.into());
         self
     }
 
-    /// Opens a path, but for what is closed below it.
+    /// Opens a path, except for closed paths below it.
     pub fn open(mut self, path: impl Into<PathBuf>) -> Self {
         self.open.push(path.into());
         self
     }
 
-    /// Tells whether a path is closed. It has no links in it, and neither have the places.
+    /// Returns true if a path is closed. Links must be resolved in both.
     pub fn covers(&self, path: &Path) -> bool {
         let closed = self.closed.iter().filter_map(|place| depth_of_match(place, path)).max();
         let closed = closed.max(self.depth_of_other_home(path));
@@ -225,12 +223,12 @@ impl SecretPlaces {
         closed.is_some_and(|closed| open.is_none_or(|open| closed > open))
     }
 
-    /// Tells whether a place that is closed lies below `folder`.
-    pub fn reach_below(&self, folder: &Path) -> bool {
+    /// Returns true if a closed path is below `folder`.
+    pub fn has_closed_below(&self, folder: &Path) -> bool {
         self.closed.iter().any(|place| depth_of_match(folder, place).is_some())
     }
 
-    /// Returns the same places with every path as `resolve` gives it. A name with a `*` is resolved by its folder.
+    /// Returns the same paths, resolved with `resolve`. Of a name with a `*`, only the folder is resolved.
     pub fn resolved(&self, resolve: impl Fn(&Path) -> PathBuf) -> Self {
         let resolve_place = |place: &PathBuf| match (place.parent(), place.file_name()) {
             (Some(folder), Some(name)) if name.as_encoded_bytes().contains(&b'*') => resolve(folder).join(name),
@@ -245,26 +243,26 @@ impl SecretPlaces {
     }
 
     fn depth_of_other_home(&self, path: &Path) -> Option<usize> {
-        HOMES.iter().find_map(|(homes, nobodys)| {
+        HOMES.iter().find_map(|(homes, shared)| {
             let name = path.strip_prefix(homes).ok()?.components().next()?.as_os_str();
             let home = Path::new(homes).join(name);
-            let is_nobodys = nobodys.iter().any(|nobody| name == *nobody);
-            (self.own_home.as_deref() != Some(&home) && !is_nobodys).then(|| home.components().count())
+            let is_shared = shared.iter().any(|shared| name == *shared);
+            (self.own_home.as_deref() != Some(&home) && !is_shared).then(|| home.components().count())
         })
     }
 }
 
-/// Returns how many components `place` has if `path` is that place or lies in it. Upper and lower case count as the same, as
-/// on some file systems.
+/// Returns the number of components of `place` if `path` equals it or is below it. Ignores case, as some file systems
+/// do.
 fn depth_of_match(place: &Path, path: &Path) -> Option<usize> {
     let mut parts = path.components();
     let mut depth = 0;
     for wanted in place.components() {
         let (wanted, part) = (wanted.as_os_str(), parts.next()?.as_os_str());
-        let fits = wanted.eq_ignore_ascii_case(part)
+        let is_match = wanted.eq_ignore_ascii_case(part)
             || wanted.as_encoded_bytes().contains(&b'*')
-                && fits_pattern(&wanted.to_string_lossy().to_lowercase(), &part.to_string_lossy().to_lowercase());
-        if !fits {
+                && matches_pattern(&wanted.to_string_lossy().to_lowercase(), &part.to_string_lossy().to_lowercase());
+        if !is_match {
             return None;
         }
         depth += 1;
@@ -272,8 +270,8 @@ fn depth_of_match(place: &Path, path: &Path) -> Option<usize> {
     Some(depth)
 }
 
-/// Tells whether a name fits a pattern with at most one `*`.
-fn fits_pattern(pattern: &str, name: &str) -> bool {
+/// Returns true if a name matches a pattern with at most one `*`.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
     let Some((start, end)) = pattern.split_once('*') else { return false };
     name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
 }

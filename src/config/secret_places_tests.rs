@@ -1,6 +1,6 @@
 use super::*;
 
-fn places() -> SecretPlaces {
+fn places() -> SecretPaths {
     let data = Home::locate(Some("/home/ann/.local/share/mxd".as_ref()), None, None).unwrap();
     let own = data.project("01M7HJYCBSDKD4QHZY6Z12P697".parse().unwrap());
     let variable = |name: &str| match name {
@@ -8,7 +8,7 @@ fn places() -> SecretPlaces {
         "CARGO_HOME" => Some("/opt/cargo".into()),
         _ => None,
     };
-    SecretPlaces::new(Some(Path::new("/home/ann")), variable).with_data_folder(&data, &own)
+    SecretPaths::new(Some(Path::new("/home/ann")), variable).with_data_folder(&data, &own)
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn ordinary_files_are_not_covered() {
 }
 
 #[test]
-fn of_the_data_folder_only_what_agents_are_told_to_read_is_open() {
+fn only_the_readable_parts_of_the_data_folder_are_open() {
     let own = "/home/ann/.local/share/mxd/projects/01M7HJYCBSDKD4QHZY6Z12P697";
     for part in ["worktrees/a/src/main.rs", "blobs/abc", "spill/x.out"] {
         assert!(!places().covers(&Path::new(own).join(part)), "{part}");
@@ -76,10 +76,10 @@ fn of_the_data_folder_only_what_agents_are_told_to_read_is_open() {
 }
 
 #[test]
-fn the_most_specific_place_decides() {
+fn the_most_specific_path_decides() {
     let work = places().open("/home/bob/shared/app").close("/home/bob/shared/app/private");
     assert!(!work.covers(Path::new("/home/bob/shared/app/main.rs")));
     assert!(work.covers(Path::new("/home/bob/shared/app/private/key")));
-    let root = SecretPlaces::new(Some(Path::new("/root")), |_| None);
+    let root = SecretPaths::new(Some(Path::new("/root")), |_| None);
     assert!(!root.covers(Path::new("/root/src/main.rs")) && root.covers(Path::new("/root/.ssh/id")));
 }

@@ -1,5 +1,5 @@
-//! The settings in force, typed. Made only by merging; which keys exist and what they default to is said in
-//! [`crate::config::table`], not here.
+//! The effective settings as typed values. Created only by merging; keys and defaults are declared in
+//! [`crate::config::table`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::base::{Fault, MicroUsd, Secret};
 use crate::config::{environment, mask};
 use crate::model::event::CacheLife;
 
-/// Everything that can be set, with the defaults filled in.
+/// All settings, with defaults.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
@@ -25,24 +25,24 @@ pub struct Settings {
     pub effort: Option<String>,
     pub cache: CacheLives,
     pub models: BTreeMap<String, ModelFacts>,
-    /// What one task may cost. Nothing: no limit.
+    /// The budget of one task. `None` for no limit.
     #[serde(default, rename = "budgetUsd", deserialize_with = "dollars")]
     pub budget: Option<MicroUsd>,
     pub max_depth: u32,
-    /// How many open tasks a project may have before creating one more asks.
+    /// Number of open tasks from which creating another needs the user's approval.
     pub max_tasks: u32,
-    /// How many tasks an agent may create in one turn before it asks.
+    /// Number of tasks an agent may create in one turn without the user's approval.
     pub max_tasks_per_turn: u32,
     pub max_running: u32,
-    /// When a question with a default answers itself. Nothing: never.
+    /// Time after which a question is answered with its default. `None` for never.
     #[serde(default, rename = "clarifyTimeoutMs", deserialize_with = "optional_millis")]
     pub clarify_timeout: Option<Duration>,
     pub verify: Option<String>,
-    /// Whether the person looks at work before it counts as done.
+    /// Whether the user reviews work before a task passes.
     pub review: bool,
-    /// The profile of a task for which none is chosen.
+    /// The default profile of new tasks.
     pub profile: String,
-    /// The servers that may start. [`crate::config::Merged::servers`] also knows the others.
+    /// The servers that may start. [`crate::config::Merged::servers`] also has the others.
     pub mcp_servers: BTreeMap<String, McpServer>,
     pub approved_mcp_servers: Vec<String>,
     pub declined_mcp_servers: Vec<String>,
@@ -54,15 +54,15 @@ pub struct Settings {
     pub declined_projects: Vec<String>,
     pub theme: String,
     pub keys: BTreeMap<String, KeyBinding>,
-    /// Whether the screen takes clicks and the wheel.
+    /// Whether the UI captures the mouse.
     pub mouse: bool,
     pub notify: Notify,
-    /// How many sessions of closed tasks are kept when what is not needed is freed. Nothing: all.
+    /// Number of sessions of closed tasks that gc keeps. `None` for all.
     pub session_keep: Option<u32>,
     pub durability: Durability,
 }
 
-/// A way to reach a model.
+/// A provider with its credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuthGroup {
@@ -73,7 +73,7 @@ pub struct AuthGroup {
     pub script: Option<PathBuf>,
 }
 
-/// Which interface an auth group speaks.
+/// The API of an auth group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provider {
@@ -82,7 +82,7 @@ pub enum Provider {
     Scripted,
 }
 
-/// Which of the two OpenAI interfaces.
+/// One of the two OpenAI APIs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpenAiApi {
@@ -90,7 +90,7 @@ pub enum OpenAiApi {
     Chat,
 }
 
-/// An address that may carry a password: shown without it.
+/// An address that may contain a password, which is masked in output.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Endpoint(String);
@@ -100,7 +100,7 @@ impl Endpoint {
         Self(address.into())
     }
 
-    /// Returns the address as it must be used.
+    /// Returns the unmasked address.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -118,14 +118,14 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// How long the beginning of a conversation is kept by the provider.
+/// The lifetime of the provider's prompt cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct CacheLives {
     pub root: CacheLife,
     pub child: CacheLife,
 }
 
-/// What the person knows about a model.
+/// The user's facts about a model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelFacts {
@@ -134,7 +134,7 @@ pub struct ModelFacts {
     pub prices: Option<Prices>,
 }
 
-/// What a million tokens cost. Nothing: not known.
+/// Prices per million tokens. `None` if unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prices {
@@ -150,35 +150,34 @@ pub struct Prices {
     pub cache_write_1h: Option<MicroUsd>,
 }
 
-/// A server of external tools.
+/// An MCP server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServer {
     #[serde(flatten)]
     pub transport: Transport,
-    /// How long one call may take.
+    /// The timeout of one call.
     #[serde(rename = "timeoutMs", deserialize_with = "millis")]
     pub timeout: Duration,
     pub disabled: bool,
 }
 
-/// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Transport {
-    /// A program that is started, and spoken to over its standard input and output.
+    /// A program to start, which communicates over stdin and stdout.
     Stdio { command: String, args: Args, env: BTreeMap<String, Secret>, cwd: Option<PathBuf> },
-    /// A server that runs.
+    /// A running server.
     Http { url: Endpoint, headers: BTreeMap<String, Secret> },
 }
 
-/// A program's arguments: shown without what looks like a secret.
+/// A program's arguments. Possible secrets are masked in output.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Args(Vec<String>);
 
 impl Args {
-    /// Returns the arguments as they must be passed.
+    /// Returns the unmasked arguments.
     pub fn expose(&self) -> &[String] {
         &self.0
     }
@@ -190,7 +189,7 @@ impl fmt::Debug for Args {
     }
 }
 
-/// The keys of an action. None: the action has no key.
+/// The keys of an action. Empty if the action has no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyBinding(pub Vec<String>);
 
@@ -209,7 +208,7 @@ impl<'de> Deserialize<'de> for KeyBinding {
     }
 }
 
-/// How the person is told that something waits.
+/// How the user is notified.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Notify {
     pub desktop: bool,
@@ -217,50 +216,49 @@ pub struct Notify {
     pub command: Option<String>,
 }
 
-/// When an event counts as kept.
+/// When an event counts as saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// When the disk has it.
+    /// When it is on the disk.
     Sync,
-    /// When the operating system has it.
+    /// When the operating system has it. A power failure may lose it.
     Os,
 }
 
-/// Why no auth group can be chosen.
+/// The reason why no auth group can be selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoAuth {
-    #[error("no way to reach a model is set up")]
+pub enum AuthError {
+    #[error("no model provider is configured")]
     None,
-    #[error("there are several auth groups ({}) and no default", .0.join(", "))]
+    #[error("there are several auth groups ({}) and no default is set", .0.join(", "))]
     Several(Vec<String>),
     #[error("there is no auth group \"{0}\"")]
     Missing(String),
 }
 
-impl From<NoAuth> for Fault {
-    fn from(error: NoAuth) -> Self {
+impl From<AuthError> for Fault {
+    fn from(error: AuthError) -> Self {
         let fault = Self::config(error.to_string());
         match error {
-            NoAuth::None => fault
+            AuthError::None => fault
                 .hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY in the environment")
-                .hint("or keep one: `mxd config set --global authGroups.main.provider anthropic`")
+                .hint("or save one in the settings: `mxd config set --global authGroups.main.provider anthropic`")
                 .hint("and its key: `mxd config set --global authGroups.main.apiKey KEY`"),
-            NoAuth::Several(_) => fault.hint("choose one: `mxd config set --global defaultAuth NAME`"),
-            NoAuth::Missing(_) => fault.hint("`mxd config get authGroups` shows the groups there are"),
+            AuthError::Several(_) => fault.hint("choose one: `mxd config set --global defaultAuth NAME`"),
+            AuthError::Missing(_) => fault.hint("`mxd config get authGroups` lists the groups"),
         }
     }
 }
 
 impl Settings {
-    /// Returns the auth group called `name`.
-    pub fn auth(&self, name: &str) -> Result<(&str, &AuthGroup), NoAuth> {
+    pub fn auth(&self, name: &str) -> Result<(&str, &AuthGroup), AuthError> {
         let found = self.auth_groups.get_key_value(name).map(|(name, group)| (name.as_str(), group));
-        found.ok_or_else(|| NoAuth::Missing(name.to_owned()))
+        found.ok_or_else(|| AuthError::Missing(name.to_owned()))
     }
 
-    /// Returns the auth group of the root: the one that is named, else the only one, else the environment's.
-    pub fn root_auth(&self) -> Result<(&str, &AuthGroup), NoAuth> {
+    /// Returns the auth group of the root: the default, else the only one, else the environment's.
+    pub fn root_auth(&self) -> Result<(&str, &AuthGroup), AuthError> {
         if let Some(name) = &self.default_auth {
             return self.auth(name);
         }
@@ -268,23 +266,23 @@ impl Settings {
         let (implicit, written): (Vec<_>, Vec<_>) = groups.partition(|(name, _)| environment::is_implicit(name));
         match written.as_slice() {
             [only] => Ok(*only),
-            // Anthropic's sorts first; a group without a key is only the last resort.
+            // Anthropic sorts first. A group without a key is the last resort.
             [] => implicit
                 .iter()
                 .find(|(_, group)| group.api_key.is_some())
                 .or(implicit.first())
                 .copied()
-                .ok_or(NoAuth::None),
-            many => Err(NoAuth::Several(many.iter().map(|(name, _)| (*name).to_owned()).collect())),
+                .ok_or(AuthError::None),
+            many => Err(AuthError::Several(many.iter().map(|(name, _)| (*name).to_owned()).collect())),
         }
     }
 
-    /// Returns the auth group of sub tasks.
-    pub fn child_auth(&self) -> Result<(&str, &AuthGroup), NoAuth> {
+    /// Returns the auth group of subtasks.
+    pub fn child_auth(&self) -> Result<(&str, &AuthGroup), AuthError> {
         self.child_auth.as_deref().map_or_else(|| self.root_auth(), |name| self.auth(name))
     }
 
-    /// Returns the model of sub tasks.
+    /// Returns the model of subtasks.
     pub fn child_model(&self) -> Option<&str> {
         self.child_model.as_deref().or(self.model.as_deref())
     }
@@ -292,7 +290,7 @@ impl Settings {
 
 fn dollars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MicroUsd>, D::Error> {
     let Some(dollars) = Option::<f64>::deserialize(deserializer)? else { return Ok(None) };
-    MicroUsd::from_dollars(dollars).map(Some).ok_or_else(|| D::Error::custom("not an amount of dollars"))
+    MicroUsd::from_dollars(dollars).map(Some).ok_or_else(|| D::Error::custom("not an amount in USD"))
 }
 
 fn millis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

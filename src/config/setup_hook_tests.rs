@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::*;
 
-/// Runs the script in an empty folder where every tool only notes how it was called.
+/// Runs the script in an empty folder with fake tools that record their arguments.
 fn calls(script: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let bin = folder.path().join("bin");
@@ -38,7 +38,7 @@ fn calls(script: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_lockfile_brings_its_own_command() {
+fn each_lockfile_adds_its_command() {
     let cases: [(&str, &[&str]); 12] = [
         ("Cargo.lock", &["cargo fetch"]),
         ("Cargo.toml", &["cargo fetch"]),
@@ -67,14 +67,14 @@ fn several_languages_are_all_set_up() {
 }
 
 #[test]
-fn two_lockfiles_of_one_language_run_one_and_show_the_other() {
+fn two_lockfiles_of_one_language_enable_the_first_only() {
     let script = setup_worktree_example(["yarn.lock", "pnpm-lock.yaml", "requirements.txt", "uv.lock"]);
     assert_eq!(calls(&script), ["pnpm install --frozen-lockfile --prefer-offline", "uv sync --frozen"]);
     assert!(script.contains("#   *) yarn install --immutable ;;"), "{script}");
 }
 
 #[test]
-fn without_a_lockfile_the_script_does_nothing_and_teaches() {
+fn without_a_lockfile_the_script_only_has_instructions() {
     for names in [vec![], vec!["$(touch pwned)", "Makefile"]] {
         let script = setup_worktree_example(names);
         assert!(calls(&script).is_empty());

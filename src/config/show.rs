@@ -1,4 +1,4 @@
-//! Settings as a person or a script reads them: masked, with the origin of each value.
+//! Settings for output: masked, with the origin of each value.
 
 use std::fmt;
 
@@ -10,39 +10,38 @@ use crate::config::key_path::KeyPath;
 use crate::config::layer::Origin;
 use crate::config::mask;
 use crate::config::merge::{Effective, Merged};
-use crate::config::table::{self, Nowhere};
+use crate::config::table::{self, PathError};
 
-/// A value that may be shown.
+/// A value without secrets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
+pub struct MaskedSetting {
     pub path: KeyPath,
-    /// Without secrets.
     pub value: Value,
     pub origin: Origin,
 }
 
-impl Shown {
+impl MaskedSetting {
     fn of(effective: &Effective) -> Self {
         let kind = table::resolve(&effective.path).map(|resolved| resolved.kind);
         let value = kind.map_or(Value::Null, |kind| mask::masked(kind, &effective.value));
         Self { path: effective.path.clone(), value, origin: effective.origin.clone() }
     }
 
-    /// Returns the value as `mxd config get` prints it: a text without quotes, everything else as JSON.
+    /// Formats the value for `mxd config get`: strings without quotes, everything else as JSON.
     pub fn plain(&self) -> String {
         let text = self.value.as_str().map_or_else(|| format!("{:#}", self.value), str::to_owned);
         sanitize::lines(&text).into_owned()
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for MaskedSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = format!("{} = {}", self.path, self.value);
         write!(f, "{}  ({})", sanitize::line(&line), self.origin)
     }
 }
 
-/// A value as programs read it.
+/// A value in JSON output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettingRow {
     pub key: String,
@@ -57,8 +56,8 @@ pub struct SettingRow {
     pub variables: Vec<String>,
 }
 
-impl From<&Shown> for SettingRow {
-    fn from(shown: &Shown) -> Self {
+impl From<&MaskedSetting> for SettingRow {
+    fn from(shown: &MaskedSetting) -> Self {
         let place = shown.origin.place();
         let variables = match &shown.origin {
             Origin::Environment(names) => names.iter().map(|name| (*name).to_owned()).collect(),
@@ -76,32 +75,32 @@ impl From<&Shown> for SettingRow {
 }
 
 impl Merged {
-    /// Returns every value in force, in the order of the table.
-    pub fn list(&self) -> Vec<Shown> {
-        self.effective.iter().map(Shown::of).collect()
+    /// Returns all effective values, in table order.
+    pub fn list(&self) -> Vec<MaskedSetting> {
+        self.effective.iter().map(MaskedSetting::of).collect()
     }
 
-    /// Returns the value at `path`, or nothing if it is a setting that nobody set.
-    pub fn get(&self, path: &KeyPath) -> Result<Option<Shown>, Nowhere> {
+    /// Returns the value at `path`, or `None` if it is not set.
+    pub fn get(&self, path: &KeyPath) -> Result<Option<MaskedSetting>, PathError> {
         table::resolve(path)?;
         let list = self.list();
         if let Some(holder) = list.iter().find(|shown| shown.path.contains(path)) {
             let below = &path.parts()[holder.path.parts().len()..];
             let value = below.iter().try_fold(&holder.value, |value, part| value.get(part.as_str()));
             let found = value.filter(|value| !value.is_null());
-            return Ok(found.map(|value| Shown {
+            return Ok(found.map(|value| MaskedSetting {
                 path: path.clone(),
                 value: value.clone(),
                 origin: holder.origin.clone(),
             }));
         }
-        let parts: Vec<&Shown> = list.iter().filter(|shown| path.contains(&shown.path)).collect();
+        let parts: Vec<&MaskedSetting> = list.iter().filter(|shown| path.contains(&shown.path)).collect();
         let origin = match parts.as_slice() {
             [] => return Ok(None),
             [first, rest @ ..] if rest.iter().all(|part| part.origin.word() == first.origin.word()) => {
                 match &first.origin {
                     Origin::File { layer, place } => {
-                        Origin::File { layer: *layer, place: crate::config::Place { at: None, ..place.clone() } }
+                        Origin::File { layer: *layer, place: crate::config::FileLocation { at: None, ..place.clone() } }
                     }
                     other => other.clone(),
                 }
@@ -109,35 +108,36 @@ impl Merged {
             _ => Origin::Several,
         };
         let value = parts.iter().map(|part| (part.path.last().to_owned(), part.value.clone())).collect();
-        Ok(Some(Shown { path: path.clone(), value: Value::Object(value), origin }))
+        Ok(Some(MaskedSetting { path: path.clone(), value: Value::Object(value), origin }))
     }
 }
 
-impl fmt::Display for Nowhere {
+impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sentence = match self {
             Self::Unknown { at, nearest: Some(nearest) } => {
                 format!("there is no setting {at} (did you mean {nearest}?)")
             }
             Self::Unknown { at, nearest: None } => format!("there is no setting {at}"),
-            Self::NoParts { at, expected } => format!("{at} has no parts: it is {expected}"),
+            Self::NoParts { at, expected } => format!("{at} has no fields: it must be {expected}"),
             Self::Name { at, names } => format!("{at} {}", names.complaint()),
         };
         f.write_str(&sanitize::line(&sentence))
     }
 }
 
-impl std::error::Error for Nowhere {}
+impl std::error::Error for PathError {}
 
-impl From<Nowhere> for Fault {
-    fn from(nowhere: Nowhere) -> Self {
-        let fault = Self::user(nowhere.to_string());
-        match &nowhere {
-            Nowhere::Unknown { at, .. } if at.parts().len() > 2 => fault
-                .hint("a name that contains a dot stands in double quotes, for example: 'models.\"gpt-4.1\".window'"),
-            Nowhere::Unknown { .. } => fault.hint("`mxd config list` shows the settings in force"),
-            Nowhere::NoParts { .. } => fault.hint("set the whole value at once"),
-            Nowhere::Name { .. } => fault,
+impl From<PathError> for Fault {
+    fn from(error: PathError) -> Self {
+        let fault = Self::user(error.to_string());
+        match &error {
+            PathError::Unknown { at, .. } if at.parts().len() > 2 => {
+                fault.hint("put a name that contains a dot in double quotes, for example: 'models.\"gpt-4.1\".window'")
+            }
+            PathError::Unknown { .. } => fault.hint("`mxd config list` shows the effective settings"),
+            PathError::NoParts { .. } => fault.hint("set the whole value at once"),
+            PathError::Name { .. } => fault,
         }
     }
 }

@@ -23,7 +23,7 @@ fn merged() -> Merged {
     merge(&environment, &[global, local]).unwrap()
 }
 
-fn get(path: &str) -> Option<Shown> {
+fn get(path: &str) -> Option<MaskedSetting> {
     merged().get(&path.parse().unwrap()).unwrap()
 }
 
@@ -33,7 +33,7 @@ fn no_output_contains_a_secret() {
     assert_eq!(merged.problems, []);
     let list = merged.list();
     let texts: Vec<String> = list.iter().map(ToString::to_string).collect();
-    let plain: Vec<String> = list.iter().map(Shown::plain).collect();
+    let plain: Vec<String> = list.iter().map(MaskedSetting::plain).collect();
     let outputs = [
         texts.join("\n"),
         plain.join("\n"),
@@ -52,7 +52,7 @@ fn no_output_contains_a_secret() {
 }
 
 #[test]
-fn a_value_is_shown_with_where_it_came_from() {
+fn a_value_is_shown_with_its_origin() {
     assert_eq!(get("model").unwrap().to_string(), "model = \"claude\"  (global: /data/config.json:5:3)");
     assert_eq!(get("model").unwrap().plain(), "claude");
     assert_eq!(get("maxDepth").unwrap().to_string(), "maxDepth = 3  (default)");
@@ -67,14 +67,14 @@ fn a_value_is_shown_with_where_it_came_from() {
 }
 
 #[test]
-fn the_json_form_says_file_and_line() {
+fn the_json_form_has_file_and_line() {
     let json = serde_json::to_value(SettingRow::from(&get("model").unwrap())).unwrap();
     let expected = serde_json::json!({"key": "model", "value": "claude", "origin": "global", "file": "/data/config.json", "line": 5});
     assert_eq!(json, expected);
 }
 
 #[test]
-fn asking_for_what_does_not_exist_names_the_nearest() {
+fn an_unknown_key_names_the_nearest() {
     let fault = Fault::from(merged().get(&"modle".parse().unwrap()).unwrap_err());
     assert!(fault.message.contains("did you mean model?"), "{fault}");
     let fault = Fault::from(merged().get(&"models.gpt-4.1.window".parse().unwrap()).unwrap_err());

@@ -1,7 +1,7 @@
-//! The table of settings: every key, once, with its kind, who may set it, its default, a sentence and an example.
+//! The table of settings: every key with its kind, layers, default, description and example.
 //!
-//! Checking, "did you mean", help, documentation and defaults are read from here. A key that is not here does not
-//! exist; what the merged values become is [`crate::config::Settings`], which a test holds against this table.
+//! Validation, suggestions, help, documentation and defaults read it. A key that is not here does not exist. A test
+//! compares [`crate::config::Settings`] with this table.
 
 mod entries;
 
@@ -17,19 +17,19 @@ pub struct Key {
     pub kind: Kind,
     pub allowed: Allowed,
     pub need: Need,
-    /// One sentence: what it does.
+    /// The description, in one or two sentences.
     pub doc: &'static str,
-    /// A value that is accepted, as JSON.
+    /// A valid value, as JSON.
     pub example: &'static str,
 }
 
-/// Which layers may set a key.
+/// The layers that may set a key, and the reason why others may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
     Everywhere,
-    /// Global and local: what a repository's author must not decide, and why.
-    Person(&'static str),
-    /// Local only, and why.
+    /// Global and local, but not the repository.
+    User(&'static str),
+    /// Local only.
     Project(&'static str),
 }
 
@@ -37,47 +37,47 @@ impl Allowed {
     pub fn layers(self) -> &'static [Layer] {
         match self {
             Self::Everywhere => &Layer::ALL,
-            Self::Person(_) => &[Layer::Global, Layer::Local],
+            Self::User(_) => &[Layer::Global, Layer::Local],
             Self::Project(_) => &[Layer::Local],
         }
     }
 
-    /// Returns why `layer` may not set the key, or nothing if it may.
+    /// Returns the reason why `layer` may not set the key, or `None` if it may.
     pub fn refusal(self, layer: Layer) -> Option<&'static str> {
         match self {
-            Self::Person(why) | Self::Project(why) => (!self.layers().contains(&layer)).then_some(why),
+            Self::User(why) | Self::Project(why) => (!self.layers().contains(&layer)).then_some(why),
             Self::Everywhere => None,
         }
     }
 }
 
-/// What holds when a key is absent.
+/// The meaning of an absent key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// Nothing; the sentence says what that means.
+    /// No value; the description says what that means.
     Optional,
-    /// This value, as JSON.
+    /// A default value, as JSON.
     Default(&'static str),
     /// An error.
     Required,
 }
 
-/// What a value may be.
+/// The type of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// One line of text with something in it.
+    /// A non-empty line of text.
     Text,
-    /// Any text without NUL.
+    /// Any string without NUL.
     Free,
     Path,
     Url,
     /// An API key.
     Credential,
-    /// The value of a header: may be a secret.
+    /// The value of an HTTP header. May be a secret.
     Header,
-    /// The value of a variable: may be a secret.
+    /// The value of an environment variable. May be a secret.
     Variable,
-    /// The name of a content: BLAKE3 in hex.
+    /// A BLAKE3 hash in hex.
     Hash,
     Flag,
     Whole {
@@ -88,10 +88,10 @@ pub enum Kind {
         min: f64,
     },
     Choice(&'static [&'static str]),
-    /// A text, or a list of them.
+    /// A string, or a list of strings.
     OneOrMany,
     List(&'static Kind),
-    /// Entries under names that the person chooses.
+    /// Entries with names that the user chooses.
     Map {
         placeholder: &'static str,
         names: Names,
@@ -103,15 +103,13 @@ pub enum Kind {
     },
 }
 
-/// What the entries of a map may be called.
+/// The valid names of a map's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     Any,
-    /// Becomes part of a tool's name on the wire.
+    /// Becomes part of tool names in requests to the provider.
     Server,
-    /// The name of an environment variable.
     Variable,
-    /// The name of an HTTP header.
     Header,
 }
 
@@ -127,18 +125,18 @@ impl Names {
         }
     }
 
-    /// Returns what is wrong with a name that is not accepted.
+    /// Describes an invalid name.
     pub fn complaint(self) -> &'static str {
         match self {
-            Self::Any => "has a name that is empty or has control characters in it",
-            Self::Server => "has a name that no server can have: up to 32 letters, digits, - and _, no __, and not mxd",
-            Self::Variable => "has a name that no variable can have",
-            Self::Header => "has a name that no header can have",
+            Self::Any => "has a name that is empty or contains control characters",
+            Self::Server => "has an invalid server name: use up to 32 letters, digits, - and _, no __, and not mxd",
+            Self::Variable => "has an invalid variable name",
+            Self::Header => "has an invalid header name",
         }
     }
 }
 
-/// What must hold between the fields of an object.
+/// A rule between the fields of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     None,
@@ -147,7 +145,7 @@ pub enum Rule {
 }
 
 impl Kind {
-    /// Tells whether a word without quotes can stand for a value of this kind on a command line.
+    /// Returns true if plain text on the command line can be a value of this kind.
     pub fn is_text(&self) -> bool {
         match self {
             Self::Text
@@ -169,7 +167,7 @@ impl Kind {
         }
     }
 
-    /// Tells whether a wrong value may be repeated in a message.
+    /// Returns true if a message may contain an invalid value of this kind.
     pub fn is_public(&self) -> bool {
         match self {
             Self::Text
@@ -191,26 +189,28 @@ impl Kind {
         }
     }
 
-    /// Returns what a value of this kind is, with its article.
+    /// Describes the kind, with its article.
     pub fn describe(&self) -> String {
         match self {
-            Self::Text => "a text of one line that is not empty".to_owned(),
-            Self::Free | Self::Variable => "a text".to_owned(),
+            Self::Text => "a non-empty line of text".to_owned(),
+            Self::Free | Self::Variable => "a string".to_owned(),
             Self::Path => "a path".to_owned(),
-            Self::Url => "an address that starts with http:// or https://".to_owned(),
-            Self::Credential => "an API key: letters, digits and signs without spaces, not the masked form".to_owned(),
-            Self::Header => "a text of one line, not the masked form".to_owned(),
+            Self::Url => "a URL that starts with http:// or https://".to_owned(),
+            Self::Credential => {
+                "an API key: letters, digits and symbols without spaces, not the masked form".to_owned()
+            }
+            Self::Header => "one line of text, not the masked form".to_owned(),
             Self::Hash => "64 lower-case hex digits".to_owned(),
             Self::Flag => "true or false".to_owned(),
-            Self::Whole { min, max: u64::MAX } => format!("a whole number, {min} or more"),
-            Self::Whole { min, max } => format!("a whole number from {min} to {max}"),
-            Self::Dollars { min } if *min > 0.0 => format!("an amount of dollars, {min} or more"),
-            Self::Dollars { .. } => "an amount of dollars".to_owned(),
+            Self::Whole { min, max: u64::MAX } => format!("an integer, {min} or more"),
+            Self::Whole { min, max } => format!("an integer from {min} to {max}"),
+            Self::Dollars { min } if *min > 0.0 => format!("an amount in USD, {min} or more"),
+            Self::Dollars { .. } => "an amount in USD".to_owned(),
             Self::Choice(words) => {
                 let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 format!("one of {}", words.join(", "))
             }
-            Self::OneOrMany => "a text or a list of texts".to_owned(),
+            Self::OneOrMany => "a string or a list of strings".to_owned(),
             Self::List(of) => format!("a list; each item is {}", of.describe()),
             Self::Map { .. } | Self::Object { .. } => "an object".to_owned(),
         }
@@ -230,21 +230,20 @@ impl Key {
         Self { need: Need::Required, ..self }
     }
 
-    const fn person(self, why: &'static str) -> Self {
-        Self { allowed: Allowed::Person(why), ..self }
+    const fn user_only(self, why: &'static str) -> Self {
+        Self { allowed: Allowed::User(why), ..self }
     }
 
     const fn project(self, why: &'static str) -> Self {
         Self { allowed: Allowed::Project(why), ..self }
     }
 
-    /// Returns the example as it would stand in a file.
+    /// Returns the example as a line of a file.
     pub fn sample(&self) -> String {
         format!("\"{}\": {}", self.name, self.example)
     }
 }
 
-/// Returns the top-level key `name`.
 pub fn find(name: &str) -> Option<&'static Key> {
     field(KEYS, name).or_else(|| field(FILE_KEYS, name))
 }
@@ -253,30 +252,30 @@ pub(super) fn field(keys: &'static [Key], name: &str) -> Option<&'static Key> {
     keys.iter().find(|key| key.name == name)
 }
 
-/// What a path leads to: the kind of value, and the declared key nearest to it.
+/// The kind of value at a path, and the innermost declared key.
 #[derive(Clone, Copy, Debug)]
-pub struct Resolved {
+pub struct ResolvedKey {
     pub key: &'static Key,
     pub kind: &'static Kind,
 }
 
-/// Why a path leads nowhere.
+/// The reason why a path is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Nowhere {
-    /// The part at this depth does not exist; the nearest path that does.
+pub enum PathError {
+    /// The path does not exist. `nearest` is a similar one that does.
     Unknown { at: KeyPath, nearest: Option<String> },
-    /// The value at this path has no parts that could be named.
+    /// The value at this path has no fields.
     NoParts { at: KeyPath, expected: String },
-    /// An entry cannot be called this.
+    /// The name of an entry is invalid.
     Name { at: KeyPath, names: Names },
 }
 
-/// Returns what `path` leads to.
-pub fn resolve(path: &KeyPath) -> Result<Resolved, Nowhere> {
+/// Finds the kind of value at `path`.
+pub fn resolve(path: &KeyPath) -> Result<ResolvedKey, PathError> {
     let (first, rest) = path.parts().split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     let mut at = KeyPath::top(first);
     let mut key =
-        find(first).ok_or_else(|| Nowhere::Unknown { at: at.clone(), nearest: nearest(first, KEYS, None) })?;
+        find(first).ok_or_else(|| PathError::Unknown { at: at.clone(), nearest: nearest(first, KEYS, None) })?;
     let mut kind = &key.kind;
     for part in rest {
         let above = at.clone();
@@ -284,23 +283,23 @@ pub fn resolve(path: &KeyPath) -> Result<Resolved, Nowhere> {
         match kind {
             Kind::Map { names, of, .. } => {
                 if !names.accepts(part) {
-                    return Err(Nowhere::Name { at, names: *names });
+                    return Err(PathError::Name { at, names: *names });
                 }
                 kind = of;
             }
             Kind::Object { fields, .. } => {
                 key = field(fields, part)
-                    .ok_or_else(|| Nowhere::Unknown { nearest: nearest(part, fields, Some(&above)), at })?;
+                    .ok_or_else(|| PathError::Unknown { nearest: nearest(part, fields, Some(&above)), at })?;
                 kind = &key.kind;
                 at = above.child(part);
             }
-            _ => return Err(Nowhere::NoParts { at: above, expected: kind.describe() }),
+            _ => return Err(PathError::NoParts { at: above, expected: kind.describe() }),
         }
     }
-    Ok(Resolved { key, kind })
+    Ok(ResolvedKey { key, kind })
 }
 
-/// Returns the path of the name in `keys` that `name` most likely stands for, if any is near.
+/// Returns the path of the key whose name is most similar to `name`, or `None` if none is similar.
 pub fn nearest(name: &str, keys: &[Key], above: Option<&KeyPath>) -> Option<String> {
     let folded: String = name.to_lowercase().chars().filter(|c| *c != '_' && *c != '-').take(64).collect();
     let (score, key) = keys

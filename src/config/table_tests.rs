@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::*;
-use crate::config::{Environment, LayerFile, Severity, Trouble, merge};
+use crate::config::{Environment, LayerFile, ProblemKind, Severity, merge};
 
-/// Every declared key with a path that leads to it, names made up where a person chooses them.
+/// Returns every declared key with a path, using made-up names for the entries of maps.
 fn declared() -> Vec<(KeyPath, &'static Key)> {
     fn walk(found: &mut Vec<(KeyPath, &'static Key)>, path: &KeyPath, kind: &'static Kind) {
         match kind {
@@ -26,7 +26,7 @@ fn declared() -> Vec<(KeyPath, &'static Key)> {
     found
 }
 
-/// A file that holds `json` at `path` on its last line, with what its siblings need to make sense.
+/// Returns a file with `json` at `path` on its last line, and the required siblings.
 fn file_with(path: &KeyPath, json: &str) -> String {
     let (last, above) = path.parts().split_last().unwrap();
     let open = above.iter().fold(String::new(), |open, part| open + "{\"" + part + "\": ");
@@ -52,7 +52,7 @@ fn read(text: &str) -> LayerFile {
 }
 
 #[test]
-fn every_example_is_accepted_without_a_word() {
+fn every_example_is_accepted_without_problems() {
     for (path, key) in declared() {
         let file = read(&file_with(&path, key.example));
         assert_eq!(file.problems(), [], "{path}");
@@ -65,7 +65,7 @@ fn every_example_is_accepted_without_a_word() {
 #[test]
 fn every_key_refuses_a_wrong_type_with_file_line_key_and_example() {
     for (path, key) in declared() {
-        // No setting takes these two: a list of lists, and a bare flag where flags are not taken.
+        // No setting accepts a list of lists, and only flags accept a flag.
         let wrong = if matches!(key.kind, Kind::Flag) { "\"yes\"" } else { "[[true]]" };
         let file = read(&file_with(&path, wrong));
         let errors: Vec<_> = file.problems().iter().filter(|p| p.severity() == Severity::Error).collect();
@@ -92,7 +92,7 @@ fn every_key_reaches_the_typed_settings() {
     let none = merge(&Environment::default(), &[]).unwrap().settings;
     for key in KEYS {
         let json = match key.name {
-            // Examples that spell out a default change nothing; these do.
+            // Examples that equal the default change nothing. These do.
             "maxDepth" => "5",
             "durability" => "\"os\"",
             "cache" => r#"{"child": "1h"}"#,
@@ -113,7 +113,7 @@ fn every_declared_path_resolves_to_its_key() {
 }
 
 #[test]
-fn names_are_unique_and_sentences_are_sentences() {
+fn names_are_unique_and_descriptions_are_sentences() {
     let mut seen = BTreeSet::new();
     for (path, key) in declared() {
         assert!(seen.insert(path.to_string()), "{path} twice");
@@ -122,7 +122,7 @@ fn names_are_unique_and_sentences_are_sentences() {
 }
 
 #[test]
-fn a_slip_of_the_pen_finds_its_name() {
+fn a_typo_suggests_the_right_name() {
     for (written, meant) in [
         ("modle", "model"),
         ("Model", "model"),
@@ -141,13 +141,13 @@ fn a_slip_of_the_pen_finds_its_name() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere_says_where_it_stops() {
+fn an_invalid_path_names_its_first_invalid_part() {
     let at = |text: &str| resolve(&text.parse().unwrap()).unwrap_err();
-    assert!(matches!(at("colour"), Nowhere::Unknown { .. }));
-    assert!(matches!(at("model.name"), Nowhere::NoParts { at, .. } if at.to_string() == "model"));
-    assert!(matches!(at("models.gpt-4.1.window"), Nowhere::Unknown { at, .. } if at.to_string() == "models.gpt-4.1"));
-    assert!(matches!(at("mcpServers.mxd.command"), Nowhere::Name { .. }));
-    assert!(matches!(at("mcpServers.x.args.0"), Nowhere::NoParts { .. }));
+    assert!(matches!(at("colour"), PathError::Unknown { .. }));
+    assert!(matches!(at("model.name"), PathError::NoParts { at, .. } if at.to_string() == "model"));
+    assert!(matches!(at("models.gpt-4.1.window"), PathError::Unknown { at, .. } if at.to_string() == "models.gpt-4.1"));
+    assert!(matches!(at("mcpServers.mxd.command"), PathError::Name { .. }));
+    assert!(matches!(at("mcpServers.x.args.0"), PathError::NoParts { .. }));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
         if refused {
             let [problem] = file.problems() else { panic!("{}: {:?}", key.name, file.problems()) };
             assert_eq!(problem.severity(), Severity::Warning);
-            assert!(matches!(problem.trouble, Trouble::NotHere { .. }));
+            assert!(matches!(problem.kind, ProblemKind::WrongLayer { .. }));
             let sentence = problem.to_string();
             assert!(sentence.starts_with(".mxd/config.json:2:"), "{sentence}");
             assert!(sentence.contains(key.name) && sentence.contains("mxd config set --"), "{sentence}");
@@ -190,7 +190,7 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
     }
 }
 
-/// A new setting is not open to repositories by oversight: whoever opens one says so here.
+/// A new setting must not be open to repositories by mistake, so it must be listed here.
 #[test]
 fn only_these_settings_may_come_with_a_repository() {
     let open: Vec<_> = KEYS.iter().filter(|key| key.allowed == Allowed::Everywhere).map(|key| key.name).collect();

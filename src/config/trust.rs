@@ -1,5 +1,5 @@
-//! Which tool servers may start. A server that a repository brings along does nothing until the person approves
-//! exactly that entry: approvals are hashes of the entry's content, so a changed entry asks again.
+//! Approval of MCP servers. A repository's server does not start until the user approves exactly that entry: an
+//! approval is a hash of the entry's content, so a changed entry needs a new one.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,14 @@ use crate::config::settings::{McpServer, Transport};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerState {
     Active,
-    /// A repository asks for it; approving means remembering this hash in the local settings.
+    /// From a repository. An approval stores this hash in the local settings.
     NeedsApproval {
         hash: String,
     },
-    /// Switched off in the settings.
     Disabled,
 }
 
-/// A server of external tools, and whether it may start.
+/// An MCP server, and whether it may start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     pub name: String,
@@ -31,8 +30,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns all that an approval would allow, unmasked: a mask could hide what it is about. The entry is the
-    /// repository's, so nothing of the person's is in it. Quoted, so that no character can pretend to be another.
+    /// Returns everything that an approval would allow. Unmasked, because a mask could hide something; the entry is the
+    /// repository's, so it holds no secrets of the user. Quoted, so that no character is misleading.
     pub fn in_full(&self) -> Vec<String> {
         let quoted = |label: &str, value: &str| format!("{label}: {value:?}");
         match &self.server.transport {
@@ -52,19 +51,19 @@ impl Server {
     }
 }
 
-/// Returns the hash of each entry of the object `servers`. An entry nested too deep to be understood is hashed as it
-/// is written.
+/// Returns the hash of each entry of the object `servers`. An entry that is nested too deep to be parsed is hashed as
+/// text.
 pub(super) fn hashes(servers: &RawValue) -> BTreeMap<String, String> {
     let entries: BTreeMap<String, &RawValue> = serde_json::from_str(servers.get()).unwrap_or_default();
     let hashed = entries.into_iter().map(|(name, raw)| {
-        let understood = serde_json::from_str(raw.get()).map(|entry: Value| hash(&entry));
-        (name, understood.unwrap_or_else(|_| blake3::hash(raw.get().as_bytes()).to_hex().to_string()))
+        let parsed = serde_json::from_str(raw.get()).map(|entry: Value| hash(&entry));
+        (name, parsed.unwrap_or_else(|_| blake3::hash(raw.get().as_bytes()).to_hex().to_string()))
     });
     hashed.collect()
 }
 
-/// Returns the BLAKE3 hash, in hex, of an entry's canonical form: compact, names sorted. It covers fields that this
-/// version ignores, because a later one may obey them.
+/// Returns the BLAKE3 hash, in hex, of an entry's canonical form: compact, with sorted names. It includes fields that
+/// this version ignores, because a later version may use them.
 pub fn hash(entry: &Value) -> String {
     blake3::hash(canonical(entry).to_string().as_bytes()).to_hex().to_string()
 }

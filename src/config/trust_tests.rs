@@ -36,7 +36,7 @@ fn a_repositorys_server_is_inert_until_its_hash_is_approved() {
 }
 
 #[test]
-fn any_change_of_the_entry_asks_again() {
+fn any_change_of_the_entry_needs_a_new_approval() {
     let hash = wanted_hash(&merged("", REPO, ""));
     for (from, to) in [("./run.sh", "./run.sh2"), ("[\"a\"]", "[\"a\", \"b\"]"), ("\"future\": 1", "\"future\": 2")] {
         let changed = REPO.replace(from, to);
@@ -62,7 +62,7 @@ fn only_the_local_layer_can_approve() {
         assert!(merged.settings.mcp_servers.is_empty());
         assert!(matches!(merged.servers[0].state, ServerState::NeedsApproval { .. }));
         let warned =
-            |problem: &crate::config::Problem| matches!(problem.trouble, crate::config::Trouble::NotHere { .. });
+            |problem: &crate::config::Problem| matches!(problem.kind, crate::config::ProblemKind::WrongLayer { .. });
         assert!(merged.problems.iter().any(warned));
     }
 }
@@ -87,7 +87,7 @@ fn an_unapproved_server_neither_replaces_nor_removes_yours() {
 }
 
 #[test]
-fn a_disabled_server_stays_off_whoever_names_it() {
+fn a_disabled_server_stays_off_in_every_layer() {
     let off = r#"{"mcpServers": {"tools": {"command": "x", "disabled": true}}}"#;
     for merged in [merged(off, "", ""), merged("", off, ""), merged("", REPO, off)] {
         let own = merged.servers.iter().find(|server| server.state == ServerState::Disabled);

@@ -1,7 +1,7 @@
-//! One walk over a value by its kind: gives what is right, reports everything that is not.
+//! Validates values by their kind: returns the valid ones and reports the others.
 //!
-//! An entry with a wrong field is left out as a whole: half an auth group or half a server is not what anybody
-//! meant. Its neighbours stay.
+//! An entry with an invalid field is dropped as a whole, because half an auth group or server is not usable. Other
+//! entries stay.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,26 +9,26 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::base::{MicroUsd, text};
-use crate::config::document::{Document, Rejected, shape};
+use crate::config::document::{Document, ParseFailure, shape};
 use crate::config::key_path::KeyPath;
 use crate::config::mask;
-use crate::config::problem::{Problem, Spot, Trouble};
+use crate::config::problem::{Position, Problem, ProblemKind};
 use crate::config::table::{self, Key, Kind, Names, Need, Rule};
 
-/// How much of a wrong value a message repeats.
+/// Maximum length of an invalid value in a message.
 const SHOWN_CHARS: usize = 40;
-/// What a masked secret starts with. Such a text was copied from a screen and is no secret.
+/// The start of a masked secret. Such a value was copied from output.
 const MASK: &str = "****";
 
-/// Walks one document.
+/// Validates one document.
 pub(super) struct Validator<'a, 'd> {
     pub(super) document: &'d Document<'a>,
     pub(super) problems: Vec<Problem>,
-    /// Where each accepted key stands.
-    pub(super) spots: BTreeMap<KeyPath, Spot>,
+    /// The position of each accepted key.
+    pub(super) positions: BTreeMap<KeyPath, Position>,
 }
 
-/// What a walk expects: the kind, and the declared key whose example helps.
+/// The expected kind, and the declared key for its example.
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
     pub(super) kind: &'static Kind,
@@ -37,42 +37,42 @@ pub(super) struct Expected {
 
 impl<'a, 'd> Validator<'a, 'd> {
     pub(super) fn new(document: &'d Document<'a>) -> Self {
-        Self { document, problems: Vec::new(), spots: BTreeMap::new() }
+        Self { document, problems: Vec::new(), positions: BTreeMap::new() }
     }
 
-    pub(super) fn report(&mut self, part: &str, trouble: Trouble) {
-        self.problems.push(Problem { place: self.document.place(self.document.spot_of(part)), trouble });
+    pub(super) fn report(&mut self, part: &str, trouble: ProblemKind) {
+        self.problems.push(Problem { place: self.document.location(self.document.position_of(part)), kind: trouble });
     }
 
-    pub(super) fn reject(&mut self, Rejected { words, at }: Rejected) {
-        self.problems.push(Problem { place: self.document.place(at), trouble: Trouble::Syntax(words) });
+    pub(super) fn reject(&mut self, ParseFailure { message, at }: ParseFailure) {
+        self.problems.push(Problem { place: self.document.location(at), kind: ProblemKind::Syntax(message) });
     }
 
-    /// Returns the members of `raw` by name, the last of each, in the order of the text.
+    /// Returns the last member of each name, in text order. Reports duplicates.
     pub(super) fn members(
         &mut self,
         raw: &'a RawValue,
         path: Option<&KeyPath>,
     ) -> Option<Vec<(KeyPath, &'a RawValue)>> {
-        let members = self.document.members(raw).map_err(|rejected| self.reject(rejected)).ok()?;
+        let members = self.document.members(raw).map_err(|failure| self.reject(failure)).ok()?;
         let mut seen = HashSet::new();
-        let mut kept = Vec::with_capacity(members.len());
+        let mut unique = Vec::with_capacity(members.len());
         for member in members.into_iter().rev() {
             let path = path.map_or_else(|| KeyPath::top(&member.name), |above| above.child(&member.name));
             if seen.insert(member.name) {
-                if let Some(spot) = self.document.spot_of(member.key) {
-                    self.spots.insert(path.clone(), spot);
+                if let Some(position) = self.document.position_of(member.key) {
+                    self.positions.insert(path.clone(), position);
                 }
-                kept.push((path, member.value));
+                unique.push((path, member.value));
             } else {
-                self.report(member.key, Trouble::Duplicate { key: path });
+                self.report(member.key, ProblemKind::Duplicate { key: path });
             }
         }
-        kept.reverse();
-        Some(kept)
+        unique.reverse();
+        Some(unique)
     }
 
-    /// Returns `raw` as a value of the expected kind, or nothing after saying what is wrong with it.
+    /// Returns `raw` as a value of the expected kind, or `None` after reporting the problem.
     pub(super) fn value(&mut self, expected: Expected, raw: &'a RawValue, path: &KeyPath) -> Option<Value> {
         match expected.kind {
             Kind::Map { names, of, .. } => self.map(expected, *names, of, raw, path),
@@ -85,7 +85,7 @@ impl<'a, 'd> Validator<'a, 'd> {
     }
 
     fn wrong(&mut self, expected: Expected, raw: &RawValue, path: &KeyPath) {
-        let trouble = Trouble::Wrong {
+        let trouble = ProblemKind::Wrong {
             key: path.clone(),
             expected: expected.kind.describe(),
             found: found(expected.kind, raw),
@@ -108,7 +108,7 @@ impl<'a, 'd> Validator<'a, 'd> {
             self.wrong(expected, raw, path);
             return None;
         }
-        let items = self.document.items(raw).map_err(|rejected| self.reject(rejected)).ok()?;
+        let items = self.document.items(raw).map_err(|failure| self.reject(failure)).ok()?;
         let checked: Vec<Option<Value>> = items
             .into_iter()
             .enumerate()
@@ -132,7 +132,7 @@ impl<'a, 'd> Validator<'a, 'd> {
         let mut map = Map::new();
         for (entry, value) in self.members(raw, Some(path))? {
             if !names.accepts(entry.last()) {
-                let trouble = Trouble::Clash { key: entry, why: names.complaint(), example: expected.key.sample() };
+                let trouble = ProblemKind::Clash { key: entry, why: names.complaint(), example: expected.key.sample() };
                 self.report(value.get(), trouble);
             } else if is(value, b'n') {
                 map.insert(entry.last().to_owned(), Value::Null);
@@ -156,11 +156,11 @@ impl<'a, 'd> Validator<'a, 'd> {
             return None;
         }
         let mut object = Map::new();
-        let mut whole = true;
+        let mut is_valid = true;
         for (entry, value) in self.members(raw, Some(path))? {
             let Some(key) = table::field(fields, entry.last()) else {
                 let nearest = table::nearest(entry.last(), fields, Some(path));
-                self.report(value.get(), Trouble::Unknown { key: entry, nearest });
+                self.report(value.get(), ProblemKind::Unknown { key: entry, nearest });
                 continue;
             };
             if is(value, b'n') {
@@ -171,17 +171,17 @@ impl<'a, 'd> Validator<'a, 'd> {
                 Some(value) => {
                     object.insert(key.name.to_owned(), value);
                 }
-                None => whole = false,
+                None => is_valid = false,
             }
         }
-        if !whole {
+        if !is_valid {
             return None;
         }
-        self.complete(expected, fields, rule, &object, raw, path).then_some(Value::Object(object))
+        self.is_complete(expected, fields, rule, &object, raw, path).then_some(Value::Object(object))
     }
 
-    /// Tells whether the fields that are there make sense together.
-    fn complete(
+    /// Returns true if all required fields are present and the rule holds. Reports the problem otherwise.
+    fn is_complete(
         &mut self,
         expected: Expected,
         fields: &'static [Key],
@@ -193,14 +193,14 @@ impl<'a, 'd> Validator<'a, 'd> {
         let has = |name: &str| object.get(name).is_some_and(|value| !value.is_null());
         let missing = fields.iter().find(|key| key.need == Need::Required && !has(key.name));
         let trouble = if let Some(key) = missing {
-            Some(Trouble::Missing { key: path.clone(), field: key.name, example: key.sample() })
+            Some(ProblemKind::Missing { key: path.clone(), field: key.name, example: key.sample() })
         } else {
             let why = match rule {
                 Rule::None => None,
                 Rule::AuthGroup => auth_group_clash(object.get("provider").and_then(Value::as_str), has),
                 Rule::McpServer => server_clash(has),
             };
-            why.map(|why| Trouble::Clash { key: path.clone(), why, example: expected.key.sample() })
+            why.map(|why| ProblemKind::Clash { key: path.clone(), why, example: expected.key.sample() })
         };
         let complete = trouble.is_none();
         if let Some(trouble) = trouble {
@@ -212,21 +212,21 @@ impl<'a, 'd> Validator<'a, 'd> {
 
 fn auth_group_clash(provider: Option<&str>, has: impl Fn(&str) -> bool) -> Option<&'static str> {
     if has("api") && provider != Some("openai") {
-        return Some("has \"api\", which only the provider \"openai\" takes");
+        return Some("has \"api\", which is only for the provider \"openai\"");
     }
     if has("script") && provider != Some("scripted") {
-        return Some("has \"script\", which only the provider \"scripted\" takes");
+        return Some("has \"script\", which is only for the provider \"scripted\"");
     }
     None
 }
 
 fn server_clash(has: impl Fn(&str) -> bool) -> Option<&'static str> {
     match (has("command"), has("url")) {
-        (false, false) => Some("needs \"command\" (a program to start) or \"url\" (a server that runs)"),
+        (false, false) => Some("needs \"command\" (a program to start) or \"url\" (a running server)"),
         (true, true) => Some("has both \"command\" and \"url\"; keep one"),
-        (true, false) => has("headers").then_some("has \"headers\", which only a server with \"url\" takes"),
+        (true, false) => has("headers").then_some("has \"headers\", which is only for a server with \"url\""),
         (false, true) => (has("args") || has("env") || has("cwd"))
-            .then_some("has \"args\", \"env\" or \"cwd\", which only a server with \"command\" takes"),
+            .then_some("has \"args\", \"env\" or \"cwd\", which are only for a server with \"command\""),
     }
 }
 
@@ -234,7 +234,7 @@ pub(super) fn is(raw: &RawValue, first: u8) -> bool {
     raw.get().as_bytes().first() == Some(&first)
 }
 
-/// Tells whether `value` is of the scalar kind `kind`.
+/// Returns true if `value` is of the scalar kind `kind`.
 fn fits(kind: &Kind, value: &Value) -> bool {
     let text = value.as_str();
     let has = |check: &dyn Fn(&str) -> bool| text.is_some_and(check);
@@ -258,7 +258,7 @@ fn fits(kind: &Kind, value: &Value) -> bool {
     }
 }
 
-/// Returns what the single value at `path` must be, if `value` is not that.
+/// Returns a description of the expected kind if `value` is not valid at `path`.
 pub(super) fn refusal(path: &KeyPath, value: &Value) -> Option<String> {
     let kind = table::resolve(path).ok()?.kind;
     (!fits(kind, value)).then(|| kind.describe())
@@ -266,20 +266,20 @@ pub(super) fn refusal(path: &KeyPath, value: &Value) -> Option<String> {
 
 fn is_http_address(text: &str) -> bool {
     let plain = !text.contains(|c: char| c.is_whitespace() || c.is_control());
-    // Shown forms of an address have a mask where a password was.
+    // A printed address has a mask instead of the password.
     let masked = text.contains(MASK);
     plain
         && !masked
         && reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
-/// Returns what was found instead, in words that give no secret away.
+/// Describes an invalid value without revealing a secret.
 fn found(kind: &Kind, raw: &RawValue) -> String {
     let scalar = !is(raw, b'{') && !is(raw, b'[');
     if !kind.is_public() || !scalar || raw.get() == shape(raw) {
         return shape(raw).to_owned();
     }
-    // A secret in the wrong place is still a secret.
+    // A secret may be in the wrong field.
     let shown = mask::scrub(raw.get().trim_matches('"'));
     let quote = if is(raw, b'"') { "\"" } else { "" };
     let shown = text::headline(&shown, SHOWN_CHARS);

@@ -1,6 +1,7 @@
-//! The way from an agent's tools to the engine: the same commands and queries that a front end sends, in the agent's name.
+//! The port through which an agent's tools reach the engine. It carries the same commands and queries that a front end
+//! sends, with the agent as the actor.
 //!
-//! Ids are resolved here: a model may write the start of one. Everything behind this port has whole ids.
+//! A model may write the prefix of a task id. The port resolves it, so the code behind it only sees complete ids.
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -9,10 +10,9 @@ use crate::engine::command::{Command, Outcome};
 use crate::engine::query::{TaskCard, TaskHits, TaskRef, TreeAnswer, TreeQuery, TreeRow, Unfinished};
 use crate::model::event::Verdict;
 
-/// Something that an agent asks of the engine, and where the answer goes.
+/// A request of an agent, with the channel for the answer.
 #[derive(Debug)]
 pub struct AgentRequest {
-    /// The task of the agent.
     pub task: TaskId,
     pub call: AgentCall,
 }
@@ -23,7 +23,6 @@ pub enum AgentCall {
     Query { query: TreeQuery, answer: oneshot::Sender<Result<TreeAnswer, Fault>> },
 }
 
-/// The port of one task's agent.
 #[derive(Clone, Debug)]
 pub struct AgentPort {
     task: TaskId,
@@ -49,7 +48,7 @@ impl AgentPort {
         self.task
     }
 
-    /// Gives a command and waits for what it comes to.
+    /// Sends a command and waits for its outcome.
     pub async fn command(&self, command: Command) -> Result<Outcome, Fault> {
         self.ask(|answer| AgentCall::Command { command, answer }).await
     }
@@ -65,14 +64,14 @@ impl AgentPort {
         result.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Returns the task that a model calls `name`: by its id, or the start of it.
+    /// Returns the task that `name` identifies: a task id or a prefix of one.
     pub async fn find(&self, name: &str) -> Result<TaskRef, Fault> {
         let found = self.query(TreeQuery::Find { name: name.to_owned() }).await;
         let found = found.map_err(|fault| fault.hint("get_tree lists the tasks with their ids"))?;
         expect_tree_answer!(found, Find)
     }
 
-    /// Returns the id of the task that a model calls `name`, or of the agent's own if it names none.
+    /// Returns the id of the task that `name` identifies, or the agent's own task if `name` is `None`.
     pub async fn id_or_own(&self, name: Option<&str>) -> Result<TaskId, Fault> {
         match name {
             Some(name) => Ok(self.find(name).await?.id),
@@ -92,7 +91,7 @@ impl AgentPort {
         expect_tree_answer!(self.query(TreeQuery::Search { words, limit }).await?, Search)
     }
 
-    /// Returns what has to happen before the agent's own task can be declared done.
+    /// Returns what blocks the agent's own task from being done, or `None`.
     pub async fn unfinished(&self, verdict: Verdict) -> Result<Option<Unfinished>, Fault> {
         expect_tree_answer!(self.query(TreeQuery::MayFinish { task: self.task, verdict }).await?, MayFinish)
     }

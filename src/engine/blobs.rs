@@ -1,4 +1,4 @@
-//! The project's blobs as tools write them.
+//! Lets tools write blobs to the project's blob store.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::model::BlobRef;
 use crate::store::Blobs;
 use crate::tools::BlobSink;
 
-/// Blobs that are written where it blocks nobody.
+/// Writes blobs on a blocking thread.
 pub struct StoredBlobs(pub Blobs);
 
 impl BlobSink for StoredBlobs {

@@ -1,8 +1,9 @@
-//! Everything that can be asked of the engine, as plain data: a [`Command`] and the [`Actor`] that gives it. A user, an agent
-//! and the engine itself send the same commands; what each may do is decided in one place, in the machine.
+//! Commands to the engine, as plain data: a [`Command`] and the [`Actor`] that gives it.
+//!
+//! Users, agents and the engine itself send the same commands. The machine decides what each actor may do.
 
 mod outcome;
-pub mod words;
+pub mod sentence;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,55 +11,55 @@ use crate::base::{AskId, MessageId, MicroUsd, TaskId, TurnId};
 pub use crate::config::Layer;
 use crate::config::recurring::Schedule;
 use crate::engine::query::Bytes;
-use crate::engine::review::{Comment, Extent, Goal, How, Seen};
+use crate::engine::review::{MergeStrategy, MergeTarget, ReviewComment, ReviewMarks, RewindScope};
 use crate::model::Image;
-use crate::model::ask::{AskMode, Given};
+use crate::model::ask::{AskMode, AskReply};
 use crate::model::message::Delivery;
 use crate::model::task::{Colour, Recurring};
 
-pub use outcome::{Begun, Outcome, RestoredWorktree, Revived, SetAside};
-pub use words::WayBack;
+pub use outcome::{ArchivedWork, Outcome, RestoredWorktree, RevivedTask, StartOutcome};
+pub use sentence::UndoAction;
 
 pub use crate::model::work::OnConflict;
 
-/// How many characters a message from one task to another may have: it goes whole into the other's context.
+/// Maximum length of a message between tasks, in characters. It goes into the other's context as a whole.
 pub const MESSAGE_CHARS: usize = 20_000;
-/// How many messages of other tasks may wait to be read by one task.
+/// Maximum number of unread messages from other tasks in one task.
 pub const UNREAD_MESSAGES: usize = 20;
 
-/// Who gives a command.
+/// The sender of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
     User,
     /// The agent of this task.
     Agent(TaskId),
-    /// Matrix itself: a recurring task is due, or something that a crash cut short is finished.
+    /// Matrix itself: a recurring task is due, or a start repairs what a crash interrupted.
     Engine,
 }
 
-/// The number of a command, given by whoever passes it to the machine. Joins it with its answer.
+/// Correlates a command with its reply. Assigned by the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CommandId(pub u64);
 
-/// A change that is asked for. Every one is answered with an [`Outcome`] or a fault that says why not.
+/// A requested change. Each is answered with an [`Outcome`] or a fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
-    /// Say something to a task. A task that is not at work is woken.
+    /// Send a user message to a task. An idle task is woken.
     Send {
         task: TaskId,
         message: Outgoing,
         mode: Delivery,
     },
-    /// Send a message from the agent's own task to one above it or to a direct sub task.
+    /// Send a message from the agent's task to an ancestor or a direct sub task.
     Message {
         to: TaskId,
         body: String,
         request_reply: bool,
     },
-    /// Ask the user something in the name of the agent's own task.
+    /// Ask the user a question on behalf of the agent's task.
     Ask {
         question: String,
         detail: String,
@@ -66,7 +67,7 @@ pub enum Command {
         default: Option<String>,
         mode: AskMode,
     },
-    /// Take messages back that the agent has not been given yet.
+    /// Withdraw messages that the agent has not read yet.
     Withdraw {
         task: TaskId,
         messages: Vec<MessageId>,
@@ -74,24 +75,24 @@ pub enum Command {
     Answer {
         task: TaskId,
         ask: AskId,
-        reply: Given,
+        reply: AskReply,
     },
-    /// Make a task below `parent`, before one of its sub tasks or last.
+    /// Create a task under `parent`, before one of its sub tasks or last.
     Create {
         parent: TaskId,
         before: Option<TaskId>,
-        draft: Draft,
-        start: Start,
+        draft: TaskDraft,
+        start: TaskStart,
     },
     Update {
         task: TaskId,
-        changes: Changes,
+        changes: TaskChanges,
     },
-    /// Put a task away: its worktree goes, its work is archived.
+    /// Close a task: archive its work and remove its worktree.
     Close {
         task: TaskId,
     },
-    /// Take a task and everything below it out of the tree. Work is archived.
+    /// Delete a task and its subtree. Work is archived.
     Delete {
         task: TaskId,
     },
@@ -99,11 +100,11 @@ pub enum Command {
     Reset {
         task: TaskId,
     },
-    /// Bring the worktree of a task back from its branch or its archive.
+    /// Restore a task's worktree from its branch or archive, or restore a deleted task.
     Restore {
         task: TaskId,
     },
-    /// Hang a task below another, before one of its sub tasks or last.
+    /// Move a task under another, before one of its sub tasks or last.
     Move {
         task: TaskId,
         parent: TaskId,
@@ -113,117 +114,117 @@ pub enum Command {
         parent: TaskId,
         order: Vec<TaskId>,
     },
-    /// Let a task work: a new one, a stopped one, one that waits for nothing.
+    /// Start or resume a task.
     Resume {
         task: TaskId,
     },
-    /// Cut the turn short and keep the agent.
+    /// Interrupt the current turn. The agent stays.
     Interrupt {
         task: TaskId,
     },
-    /// End runs. Their tasks stay in progress.
+    /// Stop runs. Their tasks stay in progress.
     Stop {
         scope: StopScope,
     },
-    /// Summarise the conversation now.
+    /// Compact the conversation now.
     Compact {
         task: TaskId,
     },
-    /// Let the command that a call waits for go on in the background.
+    /// Move the command that a call waits for to the background.
     Background {
         task: TaskId,
         call: String,
     },
-    /// End a process in the background.
+    /// Kill a background process.
     Kill {
         task: TaskId,
         process: String,
     },
-    /// Bring a task's branch into another. Checked first, if the project says how. Taken back with [`Command::UndoMerge`].
-    /// While an agent works where the target is checked out, the merge is queued until it pauses.
+    /// Merge a task's branch into another, after the project's check. Undone with [`Command::UndoMerge`]. While an
+    /// agent works where the target is checked out, the merge is queued until it pauses.
     Merge {
         task: TaskId,
-        into: Goal,
-        how: How,
+        into: MergeTarget,
+        how: MergeStrategy,
         conflicts: OnConflict,
     },
-    /// Take the last merge of a task back.
+    /// Undo the last merge of a task.
     UndoMerge {
         task: TaskId,
     },
-    /// Cancel the merge of a task that waits for the agent where its target is checked out.
+    /// Cancel a task's queued merge.
     CancelMerge {
         task: TaskId,
     },
-    /// Run the project's check in the task's worktree and keep its receipt.
+    /// Run the project's check in the task's worktree and record its result.
     Verify {
         task: TaskId,
     },
-    /// Ask the agent to take in what the branch that it goes into has gained, with the conflicts if there are any.
+    /// Ask the agent to merge the target branch into its own. The message lists expected conflicts.
     CatchUp {
         task: TaskId,
     },
-    /// Send a round of comments to the agent, as one message.
+    /// Send review comments to the agent, as one message.
     Review {
         task: TaskId,
-        comments: Vec<Comment>,
-        /// What is to be said about all of it.
+        comments: Vec<ReviewComment>,
+        /// A comment on the work as a whole.
         words: String,
-        /// The state that was looked at: [`crate::engine::review::TaskDiff::state`].
+        /// The reviewed state: [`crate::engine::review::TaskDiff::state`].
         state: Option<String>,
     },
-    /// Make conversation, files or both what they were after a turn. Nothing: before the first one.
+    /// Rewind conversation, files or both to after a turn. `None` for before the first turn.
     Rewind {
         task: TaskId,
         to: Option<TurnId>,
-        extent: Extent,
+        extent: RewindScope,
     },
-    /// Take the last rewind back.
+    /// Redo: undo the last rewind.
     Redo {
         task: TaskId,
     },
-    /// Make a task beside another that goes on from its conversation and its files after a turn. Nothing: as they are.
+    /// Create a sibling task with a copy of the conversation and files after a turn. `None` for their current state.
     Fork {
         task: TaskId,
         at: Option<TurnId>,
-        draft: Draft,
-        start: Start,
+        draft: TaskDraft,
+        start: TaskStart,
     },
-    /// Copy the conversation of one task into another that has none.
+    /// Copy the conversation of a task into another that has none.
     ForkContext {
         source: TaskId,
         target: TaskId,
     },
-    /// Go back to before a message was read, and say something else instead.
+    /// Rewind to before a message was read, and send another text instead.
     Resend {
         task: TaskId,
         message: MessageId,
         text: String,
-        /// Whether the files go back, too.
-        extent: Extent,
+        /// Whether files are rewound, too.
+        extent: RewindScope,
     },
-    /// Something that is done to files and concerns no agent.
+    /// A command about files that needs no agent.
     Files(FileCommand),
-    /// Stop everything, keep everything, end.
+    /// Stop all runs and quit.
     Quit,
 }
 
-/// A command that the driver carries out by itself: the machine has nothing to decide about it.
+/// A command that the driver carries out without the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "files", rename_all = "snake_case")]
 pub enum FileCommand {
-    /// Remember what the user has seen of a task's work.
-    MarkSeen { task: TaskId, seen: Seen },
-    /// Write drafts of the files that a task's branch and its target disagree about, for the user to edit. Then
-    /// [`OnConflict::Solved`] merges. Answered with [`Outcome::ConflictDrafts`].
-    DraftConflicts { task: TaskId, into: Goal },
-    /// Store a picture, scaled down to what vendors take. Answered with [`Outcome::Attached`].
+    /// Save which hunks of a task's work the user has seen.
+    MarkSeen { task: TaskId, seen: ReviewMarks },
+    /// Write drafts of the conflicting files for the user to edit. [`OnConflict::Solved`] then merges them. Answered
+    /// with [`Outcome::ConflictDrafts`].
+    DraftConflicts { task: TaskId, into: MergeTarget },
+    /// Store a picture, scaled to what providers accept. Answered with [`Outcome::Attached`].
     AttachPicture { name: String, data: Bytes },
-    /// Set a value in one of the settings files that apply to the project, or remove it.
+    /// Set or remove a value in one of the settings files of the project.
     SetSetting { layer: Layer, key: String, value: Option<String> },
 }
 
-/// Something to say.
+/// A message that the user sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outgoing {
     pub text: String,
@@ -231,59 +232,59 @@ pub struct Outgoing {
     pub images: Vec<Image>,
 }
 
-/// What a new task is to be.
+/// The fields of a new task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Draft {
+pub struct TaskDraft {
     pub title: String,
     pub description: String,
-    /// Who does the work. Nothing: whoever does it by default.
+    /// `None` for the default profile.
     pub profile: Option<String>,
     pub budget: Option<MicroUsd>,
     pub colour: Option<Colour>,
     pub recurring: Recurring,
-    /// When it comes round, if it is recurring.
+    /// When a recurring task runs.
     #[serde(skip_serializing_if = "Schedule::is_empty")]
     pub schedule: Schedule,
 }
 
-/// Whether a new task begins at once.
+/// Whether a new task starts at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Start {
+pub enum TaskStart {
     #[default]
     Now,
-    /// When it is first spoken to.
+    /// When it gets its first message.
     Later,
-    /// Not before it is made ready: it is a draft.
+    /// It is a draft and starts only after the user or an agent readies it.
     Draft,
 }
 
-/// What is to be different about a task. Nothing that is not said changes.
+/// Changes to a task. `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Changes {
+pub struct TaskChanges {
     pub title: Option<String>,
     pub description: Option<String>,
-    /// `Some(None)` takes the limit away.
+    /// `Some(None)` removes the limit.
     pub budget: Option<Option<MicroUsd>>,
     pub colour: Option<Option<Colour>>,
     pub recurring: Option<Recurring>,
-    /// `Some(None)`: whatever checks the project's work checks this one's, too.
+    /// `Some(None)` uses the project's check.
     pub verify: Option<Option<String>>,
-    /// When it comes round. What it does not say stays as it is.
+    /// Fields that are not set stay as they are.
     pub schedule: Option<Schedule>,
-    /// Makes a draft of a task that has not begun, or readies one.
+    /// Turns a task that has not started into a draft, or readies a draft.
     pub draft: Option<bool>,
 }
 
-impl Changes {
+impl TaskChanges {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Whose runs end.
+/// Which runs to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopScope {

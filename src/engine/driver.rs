@@ -1,30 +1,29 @@
-//! Carries out what the machine decides: appends, saves the tree, starts and reaches runs, makes and clears worktrees.
+//! Executes the effects of the machine: appends events, saves the tree, starts runs, creates and removes worktrees.
 //!
-//! One task owns the machine. Everything that waits is a task of its own and comes back as an input; everything that
-//! the store acknowledges comes in disk order. The driver decides nothing: where something has to be decided, it asks
-//! the machine.
+//! A single tokio task owns the machine. Everything that blocks runs in its own task and reports back as an input.
+//! Events arrive in the order in which the store wrote them. The driver takes no decisions; it asks the machine.
 
 mod accounts;
-mod asking;
-mod digesting;
+mod command_queue;
 mod done_check;
 pub(in crate::engine) mod effects;
 mod files;
+mod jobs;
 mod launch;
 pub(in crate::engine) mod live;
 pub mod models;
-pub(in crate::engine) mod rounds;
+pub(in crate::engine) mod recurring;
 pub(in crate::engine) mod setup;
 mod snapshots;
+mod state_cache;
 pub(in crate::engine) mod tool_lists;
 mod trace;
-mod verifying;
-mod watching;
-mod working;
+mod verify;
+mod worktree_monitor;
 
 pub(in crate::engine) use launch::{notify, ready_mark, refused_by_store};
 pub(in crate::engine) use setup::is_ready_mark;
-pub use snapshots::Snapshots;
+pub use snapshots::TurnSnapshotter;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,21 +38,21 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::base::trace::Variants;
 use crate::base::{Clock, EventId, Fault, IdSource, TaskId};
 use crate::config::Settings;
-use crate::config::secret_places::SecretPlaces;
+use crate::config::secret_places::SecretPaths;
 use crate::engine::agent_port::AgentRequest;
 use crate::engine::backend::Backend;
 use crate::engine::command::{Actor, Command, CommandId, Outcome};
+use crate::engine::cross_project::ProjectInbox;
 use crate::engine::feed::{Feed, Watcher};
 use crate::engine::machine::{Input, Machine, Timer};
-use crate::engine::post::PostOffice;
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::query::{TreeAnswer, TreeQuery};
-use crate::engine::reading::Spot;
 use crate::engine::review::Drift;
 use crate::engine::settings_files::SettingsFiles;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::update::{Notice, Update};
-use crate::git::radar::Radar;
+use crate::engine::work_queries::TaskLocation;
+use crate::git::conflict_scan::ConflictScanner;
 use crate::git::{AgentGit, Worktrees};
 use crate::model::ask::Approval;
 use crate::model::event::Event;
@@ -63,33 +62,32 @@ use crate::model::{Live, Project};
 use crate::process::environment::{GUARDED_MARKER, TASK_MARKER};
 use crate::process::{self, Environment};
 use crate::store::tree_file::TreeFile;
-use crate::store::{Digests, EngineLock, Store};
+use crate::store::{EngineLock, StateCache, Store};
 use crate::tools::mcp::Pool;
 use accounts::Accounts;
-use asking::{Asked, Asking};
-use digesting::Digesting;
-use live::{Heard, LiveBuffer};
+use command_queue::{EngineRequest, RequestQueue};
+use live::{LiveBuffer, StreamState};
 use models::Models;
-use rounds::{Found, Rounds};
+use recurring::{RecurringPlans, RecurringTasks};
+use state_cache::StateSaves;
 use tool_lists::ToolListFile;
-use watching::Sweep;
+use worktree_monitor::ConflictScan;
 
-/// How long everything may take to stop before it is ended. What is on the disk is whole at every moment.
+/// How long runs may take to stop on quit. Sessions are complete on disk at any time.
 const QUIT_LIMIT: Duration = Duration::from_millis(600);
-/// How long tool servers get even if the agents took all of that.
-const LAST_MOMENT: Duration = Duration::from_millis(50);
+/// The minimum time that tool servers get to shut down.
+const SERVER_SHUTDOWN_LIMIT: Duration = Duration::from_millis(50);
 
-/// What reaches the driver.
 pub(in crate::engine) enum Incoming {
     Input(Input),
-    /// The store has these, in the order of the disk.
-    Kept {
+    /// The store has written these events. They arrive in the order of the file.
+    EventsSaved {
         task: TaskId,
-        /// Streamed output from before the events that watchers have not seen yet.
+        /// Streamed output that precedes the events and that watchers have not seen yet.
         shown: Vec<Live>,
         events: Vec<Arc<Event>>,
     },
-    /// A run shows something: it waits in the buffer.
+    /// New streamed output waits in the live buffer.
     Live {
         task: TaskId,
         batch: u64,
@@ -103,7 +101,7 @@ pub(in crate::engine) enum Incoming {
         query: TreeQuery,
         answer: oneshot::Sender<Result<TreeAnswer, Fault>>,
     },
-    Look {
+    Subscribe {
         answer: oneshot::Sender<(Snapshot, Watcher)>,
     },
     Diff {
@@ -111,41 +109,37 @@ pub(in crate::engine) enum Incoming {
         diff: Option<DiffStat>,
         drift: Option<Drift>,
     },
-    /// It is time to compare branches.
-    Sweep,
-    /// Tasks whose branches would conflict, and about which files.
-    Clashes {
+    ScanConflicts,
+    /// Pairs of tasks whose branches conflict, with the conflicting files.
+    Conflicts {
         pairs: Vec<(TaskId, TaskId, Vec<String>)>,
     },
-    /// Somebody wants to read a task's work.
-    Spot {
+    Location {
         task: TaskId,
-        answer: oneshot::Sender<Result<Spot, Fault>>,
+        answer: oneshot::Sender<Result<TaskLocation, Fault>>,
     },
-    /// It is time to keep what the sessions add up to.
-    Digest,
-    /// Files of recurring tasks are not what they were.
+    SaveStates,
+    /// The files of recurring tasks changed.
     PlansChanged,
-    Plans(Found),
-    /// What the sessions of tasks add up to that are planned and not in the tree.
+    Plans(RecurringPlans),
+    /// The session states of planned tasks that are not in the tree.
     Sessions(Vec<(TaskId, SessionState)>),
-    /// The profiles as they are now. Nothing: they could not be read.
+    /// The current profiles, or `None` if reading them failed.
     Profiles(Option<Profiles>),
-    /// A recurring task may be due.
-    ComeRound,
-    /// Whoever has not stopped by now is left behind.
-    TimeIsUp,
+    RecurringDue,
+    /// Ends the driver, even if runs are still stopping.
+    QuitDeadline,
 }
 
-/// What everything that is carried out needs.
-pub(in crate::engine) struct Parts {
+/// The services and settings that the driver and the backends share.
+pub(in crate::engine) struct EngineContext {
     pub(in crate::engine) project: Project,
     pub(in crate::engine) settings: Settings,
     pub(in crate::engine) store: Store,
     pub(in crate::engine) tree_file: std::sync::Mutex<TreeFile>,
-    pub(in crate::engine) digests: std::sync::Mutex<Digests>,
+    pub(in crate::engine) state_cache: std::sync::Mutex<StateCache>,
     pub(in crate::engine) worktrees: Worktrees,
-    pub(in crate::engine) radar: Radar,
+    pub(in crate::engine) conflict_scanner: ConflictScanner,
     pub(in crate::engine) agent_git: AgentGit,
     pub(in crate::engine) models: Models,
     pub(in crate::engine) pool: Arc<Pool>,
@@ -157,45 +151,41 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) clock: Arc<dyn Clock>,
     pub(in crate::engine) incoming: mpsc::UnboundedSender<Incoming>,
     pub(in crate::engine) agents: mpsc::UnboundedSender<AgentRequest>,
-    /// The records of running processes, and the output of commands while it grows.
+    /// The folder of process records. `spill` holds the output of running commands.
     pub(in crate::engine) records: PathBuf,
     pub(in crate::engine) spill: PathBuf,
-    /// Whether the user was told that the setup hook is not committed, or leaves files.
+    /// Which notices about the setup hook the user has seen since the project was opened.
     pub(in crate::engine) hook_notices: setup::HookNotices,
-    /// There if the person was told of the setup hook.
-    pub(in crate::engine) hinted: PathBuf,
-    /// Where profiles are looked for.
-    pub(in crate::engine) profiles: profiles::Folders,
-    /// Files that no agent may read.
-    pub(in crate::engine) secrets: SecretPlaces,
-    /// The data folders that processes of agents must not change, as a list of paths.
-    pub(in crate::engine) guarded: std::ffi::OsString,
-    /// Whose turn it is to measure a worktree.
-    pub(in crate::engine) measuring: tokio::sync::Semaphore,
-    /// Other projects, as the root may speak to them.
-    pub(in crate::engine) post: PostOffice,
+    /// This file exists if the user was told once that setup hooks exist.
+    pub(in crate::engine) hook_hint_mark: PathBuf,
+    pub(in crate::engine) profiles: profiles::ProfileFolders,
+    /// Files that agents may not read.
+    pub(in crate::engine) secrets: SecretPaths,
+    /// The data folders that agent processes must not change, as a path list.
+    pub(in crate::engine) protected_folders: std::ffi::OsString,
+    /// Limits how many worktrees are measured at once.
+    pub(in crate::engine) measure_permits: tokio::sync::Semaphore,
+    pub(in crate::engine) project_inbox: ProjectInbox,
 }
 
-impl Parts {
-    /// Reads the profiles as they are now.
+impl EngineContext {
     pub(in crate::engine) fn profiles(&self) -> Profiles {
         Profiles::load(&self.profiles, &self.settings.profile)
     }
 
-    /// Returns the environment of everything that is started for a task, marked so that it can be found and told apart
-    /// from what the user starts.
+    /// Returns the environment for processes of a task. Its markers let the engine find them and tell them apart from
+    /// the user's processes.
     pub(in crate::engine) fn environment(&self, task: TaskId) -> Environment {
-        Environment::new().with(TASK_MARKER, task.to_string()).with(GUARDED_MARKER, &self.guarded)
+        Environment::new().with(TASK_MARKER, task.to_string()).with(GUARDED_MARKER, &self.protected_folders)
     }
 
     pub(in crate::engine) fn send(&self, input: Input) {
-        // Nobody listens only when everything is over.
+        // The receiver is gone only after the driver has ended.
         let _ = self.incoming.send(Incoming::Input(input));
     }
 }
 
-/// A run, as the driver reaches it.
-struct Running {
+struct RunHandle {
     inbox: mpsc::UnboundedSender<RunCommand>,
     cancel: CancellationToken,
     _task: AbortOnDropHandle<()>,
@@ -203,217 +193,217 @@ struct Running {
 
 pub(in crate::engine) struct Driver {
     pub(in crate::engine) machine: Machine,
-    pub(in crate::engine) parts: Arc<Parts>,
+    pub(in crate::engine) ctx: Arc<EngineContext>,
     backend: Arc<dyn Backend>,
     pub(in crate::engine) lock: EngineLock,
-    runs: BTreeMap<TaskId, Running>,
-    /// What the machine has heard of what runs show.
-    heard: BTreeMap<TaskId, Heard>,
+    runs: BTreeMap<TaskId, RunHandle>,
+    /// The last report to the machine about the streamed output of each run.
+    streams: BTreeMap<TaskId, StreamState>,
     replies: BTreeMap<CommandId, oneshot::Sender<Result<Outcome, Fault>>>,
     timers: BTreeMap<Timer, AbortOnDropHandle<()>>,
     accounts: Accounts,
     diffs: BTreeMap<TaskId, AbortOnDropHandle<()>>,
-    sweep: Sweep,
-    digesting: Digesting,
-    rounds: Rounds,
-    asking: Asking,
-    /// What everybody who looks is told first.
-    briefing: Vec<Notice>,
-    /// How many commands have been passed to the machine.
-    numbers: u64,
+    conflict_scan: ConflictScan,
+    state_saves: StateSaves,
+    recurring: RecurringTasks,
+    requests: RequestQueue,
+    /// Notices that every new watcher gets first.
+    startup_notices: Vec<Notice>,
+    /// The number of the last command.
+    last_command: u64,
     quiet: bool,
-    /// When everything is to have stopped. Nothing: nobody has asked for that.
+    /// The deadline for quitting, or `None` if no quit was requested.
     quit_by: Option<Instant>,
     over: bool,
 }
 
 impl Driver {
-    /// `heads` are the last events of the sessions that the machine is going to be told of.
+    /// `heads` are the last events of the sessions that the boot input carries.
     pub(in crate::engine) fn new(
         machine: Machine,
-        parts: Arc<Parts>,
+        ctx: Arc<EngineContext>,
         backend: Arc<dyn Backend>,
         lock: EngineLock,
         heads: BTreeMap<TaskId, EventId>,
-        rounds: Rounds,
-        briefing: Vec<Notice>,
+        recurring: RecurringTasks,
+        startup_notices: Vec<Notice>,
     ) -> Self {
         Self {
             machine,
-            parts,
+            ctx,
             backend,
             lock,
             runs: BTreeMap::new(),
-            heard: BTreeMap::new(),
+            streams: BTreeMap::new(),
             replies: BTreeMap::new(),
             timers: BTreeMap::new(),
             accounts: Accounts::default(),
             diffs: BTreeMap::new(),
-            sweep: Sweep::Idle,
-            digesting: Digesting::new(heads),
-            rounds,
-            asking: Asking::default(),
-            briefing,
-            numbers: 0,
+            conflict_scan: ConflictScan::Idle,
+            state_saves: StateSaves::new(heads),
+            recurring,
+            requests: RequestQueue::default(),
+            startup_notices,
+            last_command: 0,
             quiet: false,
             quit_by: None,
             over: false,
         }
     }
 
-    pub(in crate::engine) async fn live(
+    pub(in crate::engine) async fn run(
         mut self,
         boot: Input,
-        plans: Found,
+        plans: RecurringPlans,
         mut incoming: mpsc::UnboundedReceiver<Incoming>,
         mut agents: mpsc::UnboundedReceiver<AgentRequest>,
     ) {
         self.step(boot);
         self.measure_all();
-        self.begin_rounds(plans).await;
+        self.load_plans(plans).await;
         while !self.over {
-            if self.rounds.stale {
-                self.come_round();
+            if self.recurring.stale {
+                self.start_due_tasks();
             }
             tokio::select! {
                 biased;
-                Some(incoming) = incoming.recv() => self.take(incoming),
-                Some(request) = agents.recv() => self.asked(request.into()),
+                Some(incoming) = incoming.recv() => self.on_incoming(incoming),
+                Some(request) = agents.recv() => self.on_request(request.into()),
                 else => break,
             }
         }
-        self.finish().await;
+        self.shut_down().await;
     }
 
-    fn take(&mut self, incoming: Incoming) {
+    fn on_incoming(&mut self, incoming: Incoming) {
         match incoming {
             Incoming::Input(input) => {
                 if let Input::RunOver { task, .. } | Input::LaunchFailed { task, .. } = &input {
                     self.runs.remove(task);
-                    self.heard.remove(task);
+                    self.streams.remove(task);
                     self.measure(*task);
-                    self.digest_soon();
+                    self.save_states_soon();
                 }
                 if let Input::Timer { timer } = &input {
                     self.timers.remove(timer);
                 }
-                let decided = match &input {
-                    Input::Decided { decision, .. } => Some((decision.task, decision.approval.clone())),
+                let decision = match &input {
+                    Input::DecisionSaved { decision, .. } => Some((decision.task, decision.approval.clone())),
                     _ => None,
                 };
                 self.step(input);
-                if let Some((task, Approval::RecurringTask { .. })) = decided {
-                    self.rounds.decided(task);
+                if let Some((task, Approval::RecurringTask { .. })) = decision {
+                    self.recurring.on_decision(task);
                 }
             }
-            Incoming::Kept { task, shown, events } => {
-                self.tell_live(task, shown);
-                self.digesting.moved(task, &events);
+            Incoming::EventsSaved { task, shown, events } => {
+                self.publish_live(task, shown);
+                self.state_saves.on_events(task, &events);
                 for event in events {
-                    self.parts.feed.tell(&Update::Event { task, event: Arc::clone(&event) });
-                    self.noticed(task, &event);
+                    self.ctx.feed.publish(&Update::Event { task, event: Arc::clone(&event) });
+                    self.on_event_saved(task, &event);
                     self.step(Input::Observed { task, event });
                 }
             }
-            Incoming::Live { task, batch } => self.tell_batch(task, batch),
-            Incoming::Command { command: Command::Files(command), answer, .. } => self.file_command(command, answer),
+            Incoming::Live { task, batch } => self.publish_batch(task, batch),
+            Incoming::Command { command: Command::Files(command), answer, .. } => self.on_file_command(command, answer),
             Incoming::Command { actor, command, answer } => {
                 if matches!(command, Command::Quit) {
-                    self.end_soon();
+                    self.schedule_quit();
                 }
-                self.asked(Asked::Command { actor, command, answer });
+                self.on_request(EngineRequest::Command { actor, command, answer });
             }
-            Incoming::Query { query, answer } => self.asked(Asked::Query { query, answer }),
-            Incoming::Profiles(profiles) => self.profiles_read(profiles),
-            Incoming::Look { answer } => {
-                let watcher = self.parts.feed.watch();
-                self.briefing.iter().for_each(|notice| watcher.tell(Update::Notice { notice: notice.clone() }));
-                self.rounds.brief(&watcher);
+            Incoming::Query { query, answer } => self.on_request(EngineRequest::Query { query, answer }),
+            Incoming::Profiles(profiles) => self.on_profiles_read(profiles),
+            Incoming::Subscribe { answer } => {
+                let watcher = self.ctx.feed.watch();
+                self.startup_notices.iter().for_each(|notice| watcher.push(Update::Notice { notice: notice.clone() }));
+                self.recurring.report_problems(&watcher);
                 let _ = answer.send((self.machine.snapshot(), watcher));
             }
             Incoming::Diff { task, diff, drift } => {
                 self.machine.set_diff(task, diff, drift);
-                self.show();
+                self.publish_changes();
             }
-            Incoming::Sweep => self.sweep(),
-            Incoming::Clashes { pairs } => {
-                self.swept(&pairs);
-                self.show();
+            Incoming::ScanConflicts => self.scan_conflicts(),
+            Incoming::Conflicts { pairs } => {
+                self.on_conflicts(&pairs);
+                self.publish_changes();
             }
-            Incoming::Spot { task, answer } => {
-                let _ = answer.send(self.machine.spot_of(task));
+            Incoming::Location { task, answer } => {
+                let _ = answer.send(self.machine.location_of(task));
             }
-            Incoming::Digest => self.digest(),
+            Incoming::SaveStates => self.save_states(),
             Incoming::PlansChanged => self.read_plans_soon(),
-            Incoming::Plans(found) => self.plans_read(found),
-            Incoming::Sessions(sessions) => self.sessions_read(sessions),
-            Incoming::ComeRound => self.rounds.stale = true,
-            Incoming::TimeIsUp => self.over = true,
+            Incoming::Plans(found) => self.on_plans_read(found),
+            Incoming::Sessions(sessions) => self.on_sessions_read(sessions),
+            Incoming::RecurringDue => self.recurring.stale = true,
+            Incoming::QuitDeadline => self.over = true,
         }
     }
 
     fn step(&mut self, input: Input) {
         let span = tracing::debug_span!(
             "engine",
-            project = %self.parts.project.id,
+            project = %self.ctx.project.id,
             task = trace::task_of(&input).map(tracing::field::display),
             input = %trace::name_of(&input)
         );
         let _entered = span.enter();
-        let begun = Instant::now();
-        let effects = self.machine.step(self.parts.clock.now(), input);
-        tracing::debug!(effects = %Variants(&effects), took = ?begun.elapsed());
+        let started = Instant::now();
+        let effects = self.machine.step(self.ctx.clock.now(), input);
+        tracing::debug!(effects = %Variants(&effects), took = ?started.elapsed());
         effects.into_iter().for_each(|effect| self.perform(effect));
-        self.show();
+        self.publish_changes();
     }
 
-    /// Tells those who watch what looks different.
-    fn show(&mut self) {
+    /// Publishes the tasks that changed since the last call.
+    fn publish_changes(&mut self) {
         let (changed, removed) = self.machine.take_changes();
-        self.rounds.noticed(&changed, &removed);
+        self.recurring.on_tree_changed(&changed, &removed);
         for task in removed {
-            self.parts.feed.tell(&Update::Removed { task });
+            self.ctx.feed.publish(&Update::Removed { task });
         }
         for task in changed {
             if let Some(view) = self.machine.view(task) {
-                self.accounts.limit(task, view.node.budget);
-                self.parts.feed.tell(&Update::Task { task: Box::new(view) });
+                self.accounts.set_limit(task, view.node.budget);
+                self.ctx.feed.publish(&Update::Task { task: Box::new(view) });
             }
         }
         let quiet = self.machine.is_quiet();
         if quiet && !self.quiet {
-            self.parts.feed.tell(&Update::Quiet);
+            self.ctx.feed.publish(&Update::Quiet);
         }
         self.quiet = quiet;
     }
 
-    fn end_soon(&mut self) {
-        let incoming = self.parts.incoming.clone();
+    fn schedule_quit(&mut self) {
+        let incoming = self.ctx.incoming.clone();
         let by = *self.quit_by.get_or_insert_with(|| Instant::now() + QUIT_LIMIT);
         tokio::spawn(async move {
             tokio::time::sleep_until(by).await;
-            let _ = incoming.send(Incoming::TimeIsUp);
+            let _ = incoming.send(Incoming::QuitDeadline);
         });
     }
 
-    /// Lets go of everything. What had not stopped is on the disk up to its last event.
-    async fn finish(mut self) {
-        let digest = self.take_digest();
-        let Self { parts, lock, runs, timers, diffs, sweep, rounds, quit_by, .. } = self;
-        drop((runs, timers, diffs, sweep, rounds));
-        parts.post.close();
+    /// Shuts everything down. The session of a run that did not stop in time is complete up to its last event.
+    async fn shut_down(mut self) {
+        let states = self.take_states();
+        let Self { ctx, lock, runs, timers, diffs, conflict_scan, recurring, quit_by, .. } = self;
+        drop((runs, timers, diffs, conflict_scan, recurring));
+        ctx.project_inbox.close();
         let now = Instant::now();
-        let by = quit_by.unwrap_or(now + QUIT_LIMIT).max(now + LAST_MOMENT);
-        let _ = tokio::time::timeout_at(by, parts.pool.shutdown()).await;
-        let keeper = Arc::clone(&parts);
+        let by = quit_by.unwrap_or(now + QUIT_LIMIT).max(now + SERVER_SHUTDOWN_LIMIT);
+        let _ = tokio::time::timeout_at(by, ctx.pool.shutdown()).await;
+        let at_exit = Arc::clone(&ctx);
         let _ = tokio::task::spawn_blocking(move || {
-            // They were asked to end. What goes on all the same would change files while nobody looks.
-            process::end_own(&keeper.records);
-            keeper.store.close();
-            digest.keep(&keeper);
+            // A process that survives would change files unobserved.
+            process::kill_own(&at_exit.records);
+            at_exit.store.close();
+            states.save(&at_exit);
         })
         .await;
-        parts.feed.tell(&Update::Ended);
+        ctx.feed.publish(&Update::Ended);
         drop(lock);
     }
 }

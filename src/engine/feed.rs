@@ -1,5 +1,5 @@
-//! What is told to those who watch. Every watcher has a queue of its own: state changes stay in it until they are read,
-//! streamed text is put together while it waits, and one who falls too far behind is told to look anew.
+//! Distributes updates to watchers. Each watcher has its own queue. State changes stay in it until they are read,
+//! streamed text is merged while it waits, and a watcher that falls too far behind gets `Resync`.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,53 +9,51 @@ use tokio::sync::Notify;
 use crate::base::TaskId;
 use crate::engine::update::Update;
 
-/// How much may wait for one watcher before it is told to look anew.
-const LONGEST: usize = 20_000;
-/// How many notices are kept for whoever comes first.
-const MOST_UNHEARD: usize = 100;
+/// The longest queue. A watcher whose queue is full gets `Resync` instead.
+const MAX_QUEUE: usize = 20_000;
+/// How many notices are kept for the first watcher.
+const MAX_UNSEEN: usize = 100;
 
-/// Everybody who watches.
 #[derive(Debug, Default)]
 pub struct Feed {
     watchers: Mutex<Vec<Weak<Queue>>>,
-    /// Notices that nobody heard, as while the engine starts: no snapshot has them, so whoever comes first is told.
-    unheard: Mutex<Vec<Update>>,
+    /// Notices that had no watcher, for example during startup. No snapshot has them, so the first watcher gets them.
+    unseen: Mutex<Vec<Update>>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: Mutex<Waiting>,
-    news: Notify,
+    unread: Mutex<Unread>,
+    added: Notify,
 }
 
-/// What one watcher has not read.
 #[derive(Debug, Default)]
-struct Waiting {
+struct Unread {
     updates: VecDeque<Update>,
-    /// How many updates were taken out at the front: the place of an update counts from the first there ever was.
+    /// How many updates were removed from the front. Positions count from the first update ever.
     read: u64,
-    /// Where the last view of a task waits, if nothing of that task came after it.
+    /// The position of the last view of each task, if no later update is about the same task.
     views: HashMap<TaskId, u64>,
 }
 
-/// One watcher's end. Dropping it ends the watching.
+/// The receiving end of a feed. Dropping it unsubscribes.
 #[derive(Debug)]
 pub struct Watcher {
     queue: Arc<Queue>,
 }
 
 impl Feed {
-    /// Returns a new watcher, who is told everything from now on, and what nobody has heard yet.
+    /// Returns a new watcher. It gets all updates from now on, and the notices that had no watcher.
     pub fn watch(&self) -> Watcher {
         let queue = Arc::new(Queue::default());
         let mut watchers = self.lock();
-        let unheard = std::mem::take(&mut *self.unheard.lock().unwrap_or_else(PoisonError::into_inner));
-        unheard.into_iter().for_each(|notice| queue.push(notice));
+        let unseen = std::mem::take(&mut *self.unseen.lock().unwrap_or_else(PoisonError::into_inner));
+        unseen.into_iter().for_each(|notice| queue.push(notice));
         watchers.push(Arc::downgrade(&queue));
         Watcher { queue }
     }
 
-    pub fn tell(&self, update: &Update) {
+    pub fn publish(&self, update: &Update) {
         let mut watchers = self.lock();
         watchers.retain(|watcher| match watcher.upgrade() {
             Some(queue) => {
@@ -65,9 +63,9 @@ impl Feed {
             None => false,
         });
         if watchers.is_empty() && matches!(update, Update::Notice { .. }) {
-            let mut unheard = self.unheard.lock().unwrap_or_else(PoisonError::into_inner);
-            if unheard.len() < MOST_UNHEARD {
-                unheard.push(update.clone());
+            let mut unseen = self.unseen.lock().unwrap_or_else(PoisonError::into_inner);
+            if unseen.len() < MAX_UNSEEN {
+                unseen.push(update.clone());
             }
         }
     }
@@ -78,24 +76,24 @@ impl Feed {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Unread> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn push(&self, update: Update) {
-        let mut waiting = self.lock();
-        if waiting.updates.len() >= LONGEST {
-            waiting.clear();
-            waiting.add(Update::Resync);
+        let mut unread = self.lock();
+        if unread.updates.len() >= MAX_QUEUE {
+            unread.clear();
+            unread.add(Update::Resync);
         }
-        let Some(update) = waiting.join(update) else { return };
-        waiting.add(update);
-        drop(waiting);
-        self.news.notify_one();
+        let Some(update) = unread.merge(update) else { return };
+        unread.add(update);
+        drop(unread);
+        self.added.notify_one();
     }
 }
 
-impl Waiting {
+impl Unread {
     fn clear(&mut self) {
         self.read += self.updates.len() as u64;
         self.updates.clear();
@@ -125,14 +123,14 @@ impl Waiting {
         self.updates.push_back(update);
     }
 
-    /// Returns the view of a task that waits, if nothing of that task came after it.
+    /// Returns the unread view of a task, if no later update is about the same task.
     fn view(&mut self, task: TaskId) -> Option<&mut Update> {
         let at = self.views.get(&task)?.checked_sub(self.read)?;
         self.updates.get_mut(usize::try_from(at).ok()?)
     }
 
-    /// Puts an update together with one that still waits, where nothing is lost by it. Returns it if that cannot be done.
-    fn join(&mut self, update: Update) -> Option<Update> {
+    /// Merges an update into an unread one if that loses nothing. Returns the update if it cannot be merged.
+    fn merge(&mut self, update: Update) -> Option<Update> {
         match update {
             Update::Live { task, live } => {
                 let last = match self.updates.back_mut() {
@@ -141,7 +139,8 @@ impl Waiting {
                 };
                 last.join(live).map(|live| Update::Live { task, live })
             }
-            // A view is whole: the newer one takes the place of the older, unless something of that task came between.
+            // A view is complete, so the newer one replaces the older, unless another update of that task is between
+            // them.
             Update::Task { task } => match self.view(task.node.id) {
                 Some(earlier) => {
                     *earlier = Update::Task { task };
@@ -161,22 +160,22 @@ impl Waiting {
 }
 
 impl Watcher {
-    /// Tells this watcher alone.
-    pub(in crate::engine) fn tell(&self, update: Update) {
+    /// Sends an update to this watcher only.
+    pub(in crate::engine) fn push(&self, update: Update) {
         self.queue.push(update);
     }
 
-    /// Returns the next update, once there is one.
+    /// Waits for the next update.
     pub async fn next(&mut self) -> Update {
         loop {
             if let Some(update) = self.try_next() {
                 return update;
             }
-            self.queue.news.notified().await;
+            self.queue.added.notified().await;
         }
     }
 
-    /// Returns the next update if there is one.
+    /// Returns the next update, or `None` if the queue is empty.
     pub fn try_next(&mut self) -> Option<Update> {
         self.queue.lock().next()
     }

@@ -9,11 +9,11 @@ fn ids() -> IdSource {
     IdSource::new(Arc::new(SystemClock))
 }
 
-fn said(task: TaskId, text: &str) -> Update {
+fn text_delta(task: TaskId, text: &str) -> Update {
     Update::Live { task, live: Live::TextDelta { text: text.to_owned() } }
 }
 
-fn noticed(text: &str) -> Update {
+fn notice(text: &str) -> Update {
     Update::Notice { notice: Notice { level: Level::Info, text: text.to_owned(), task: None } }
 }
 
@@ -22,18 +22,18 @@ fn drain(watcher: &mut Watcher) -> Vec<Update> {
 }
 
 #[test]
-fn streamed_text_is_put_together_and_nothing_of_it_is_lost() {
+fn streamed_text_is_merged_without_loss() {
     let (feed, ids) = (Feed::default(), ids());
     let (one, two) = (TaskId::fresh(&ids), TaskId::fresh(&ids));
     let mut watcher = feed.watch();
-    for update in [said(one, "a"), said(one, "b"), said(two, "x"), said(one, "c")] {
-        feed.tell(&update);
+    for update in [text_delta(one, "a"), text_delta(one, "b"), text_delta(two, "x"), text_delta(one, "c")] {
+        feed.publish(&update);
     }
-    assert_eq!(drain(&mut watcher), [said(one, "ab"), said(two, "x"), said(one, "c")]);
+    assert_eq!(drain(&mut watcher), [text_delta(one, "ab"), text_delta(two, "x"), text_delta(one, "c")]);
 }
 
 #[test]
-fn a_newer_view_replaces_one_that_was_not_read_unless_something_came_between() {
+fn a_newer_view_replaces_an_unread_one_unless_another_update_is_between_them() {
     let (feed, ids) = (Feed::default(), ids());
     let view = |title: &str, id| Update::Task {
         task: Box::new(TaskView::of(TaskNode::new(id, title, "engineer", Timestamp::EPOCH))),
@@ -41,65 +41,65 @@ fn a_newer_view_replaces_one_that_was_not_read_unless_something_came_between() {
     let (one, two) = (TaskId::fresh(&ids), TaskId::fresh(&ids));
     let mut watcher = feed.watch();
     for update in [view("old", one), view("other", two), view("new", one)] {
-        feed.tell(&update);
+        feed.publish(&update);
     }
     assert_eq!(drain(&mut watcher), [view("new", one), view("other", two)]);
-    for update in [view("old", one), said(one, "a"), view("new", one)] {
-        feed.tell(&update);
+    for update in [view("old", one), text_delta(one, "a"), view("new", one)] {
+        feed.publish(&update);
     }
-    assert_eq!(drain(&mut watcher), [view("old", one), said(one, "a"), view("new", one)]);
-    // Some of it is read before the newer one comes.
+    assert_eq!(drain(&mut watcher), [view("old", one), text_delta(one, "a"), view("new", one)]);
+    // Some updates are read before the newer one arrives.
     for update in [view("first", two), view("old", one)] {
-        feed.tell(&update);
+        feed.publish(&update);
     }
     assert_eq!(watcher.try_next(), Some(view("first", two)));
     for update in [view("new", one), view("second", two)] {
-        feed.tell(&update);
+        feed.publish(&update);
     }
     assert_eq!(drain(&mut watcher), [view("new", one), view("second", two)]);
-    feed.tell(&view("last", one));
-    assert_eq!(drain(&mut watcher), [view("last", one)], "what was read is not changed any more");
+    feed.publish(&view("last", one));
+    assert_eq!(drain(&mut watcher), [view("last", one)], "an update that was read is not changed");
 }
 
 #[test]
-fn a_view_behind_which_the_queue_was_given_up_is_told_anew() {
+fn a_view_that_a_resync_dropped_is_not_replaced_in_place() {
     let (feed, ids) = (Feed::default(), ids());
     let one = TaskId::fresh(&ids);
     let view = |title: &str| Update::Task {
         task: Box::new(TaskView::of(TaskNode::new(one, title, "engineer", Timestamp::EPOCH))),
     };
     let mut watcher = feed.watch();
-    feed.tell(&view("lost"));
-    for number in 0..LONGEST {
-        feed.tell(&noticed(&number.to_string()));
+    feed.publish(&view("lost"));
+    for number in 0..MAX_QUEUE {
+        feed.publish(&notice(&number.to_string()));
     }
-    feed.tell(&view("new"));
-    let told = drain(&mut watcher);
-    assert_eq!((told.first(), told.last()), (Some(&Update::Resync), Some(&view("new"))));
+    feed.publish(&view("new"));
+    let updates = drain(&mut watcher);
+    assert_eq!((updates.first(), updates.last()), (Some(&Update::Resync), Some(&view("new"))));
 }
 
 #[test]
-fn one_who_falls_behind_is_told_to_look_anew_and_then_goes_on() {
+fn a_watcher_that_falls_behind_gets_a_resync_and_later_updates() {
     let feed = Feed::default();
     let mut watcher = feed.watch();
-    for number in 0..=LONGEST {
-        feed.tell(&noticed(&number.to_string()));
+    for number in 0..=MAX_QUEUE {
+        feed.publish(&notice(&number.to_string()));
     }
-    assert_eq!(drain(&mut watcher), [Update::Resync, noticed(&LONGEST.to_string())]);
+    assert_eq!(drain(&mut watcher), [Update::Resync, notice(&MAX_QUEUE.to_string())]);
 }
 
 #[tokio::test]
-async fn a_watcher_is_woken_by_news() {
+async fn a_watcher_is_woken_by_an_update() {
     let feed = Arc::new(Feed::default());
     let mut watcher = feed.watch();
-    let teller = Arc::clone(&feed);
-    let told = tokio::spawn(async move { teller.tell(&noticed("hello")) });
-    assert_eq!(watcher.next().await, noticed("hello"));
-    told.await.unwrap();
+    let publisher = Arc::clone(&feed);
+    let published = tokio::spawn(async move { publisher.publish(&notice("hello")) });
+    assert_eq!(watcher.next().await, notice("hello"));
+    published.await.unwrap();
 }
 
 #[test]
-fn a_notice_that_nobody_heard_is_told_to_whoever_comes_first() {
+fn a_notice_without_a_watcher_goes_to_the_first_one() {
     let feed = Feed::default();
     let notice = |text: &str| {
         let notice = crate::engine::update::Notice {
@@ -109,11 +109,11 @@ fn a_notice_that_nobody_heard_is_told_to_whoever_comes_first() {
         };
         Update::Notice { notice }
     };
-    feed.tell(&notice("early"));
-    feed.tell(&Update::Quiet);
+    feed.publish(&notice("early"));
+    feed.publish(&Update::Quiet);
     let (mut first, mut second) = (feed.watch(), feed.watch());
     assert_eq!((first.try_next(), first.try_next()), (Some(notice("early")), None));
-    assert_eq!(second.try_next(), None, "it was heard");
-    feed.tell(&notice("now"));
+    assert_eq!(second.try_next(), None, "it was delivered once");
+    feed.publish(&notice("now"));
     assert_eq!((first.try_next(), second.try_next()), (Some(notice("now")), Some(notice("now"))));
 }

@@ -1,7 +1,7 @@
-//! The way to an engine: commands and queries in, a snapshot and its updates out.
+//! The interface of front ends to an engine: commands and queries in, a snapshot and its updates out.
 //!
-//! A [`Handle`] does not say where the engine is. [`Local`] reaches one in this process; another [`Port`] may reach one
-//! over a connection. Everything that passes is plain data.
+//! A [`Handle`] does not reveal where the engine runs. [`Local`] reaches an engine in this process; another [`Port`]
+//! may use a connection. Everything that crosses a port is plain data.
 
 use std::sync::Arc;
 
@@ -16,32 +16,34 @@ use crate::engine::driver::Incoming;
 use crate::engine::feed::Watcher;
 use crate::engine::queries::Queries;
 use crate::engine::query::{
-    Answer, AskRow, CostRow, CostsBy, List, ModelOffer, ModelSource, Page, ProjectEntry, Query, TaskRow, TaskSummary,
-    expect_answer,
+    AskRow, CostRow, CostsBy, List, ModelOffer, ModelSource, Page, ProjectEntry, Query, QueryAnswer, TaskRow,
+    TaskSummary, expect_answer,
 };
-use crate::engine::reading::Spot;
-use crate::engine::review::{DiffWish, Extent, Goal, MergePreview, RewindPreview, Seen, TaskDiff, TurnView};
+use crate::engine::review::{
+    DiffRequest, MergePreview, MergeTarget, ReviewMarks, RewindPreview, RewindScope, TaskDiff, TurnView,
+};
 use crate::engine::snapshot::Snapshot;
+use crate::engine::work_queries::TaskLocation;
 use crate::model::TaskNode;
 use crate::model::content::BlobId;
-use crate::model::search::{Found, Question};
+use crate::model::search::{SearchQuery, SearchResults};
 
 /// A connection to an engine.
 pub trait Port: Send + Sync {
     fn command(&self, command: Command) -> BoxFuture<'_, Result<Outcome, Fault>>;
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>>;
-    /// Reads a whole session, oldest events first. Unlike [`Query::Page`] it can be of any length.
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<QueryAnswer, Fault>>;
+    /// Reads a whole session of any length, oldest events first.
     fn session(&self, task: TaskId) -> Pages;
-    /// Returns the present state, and a watcher that gets everything that changes from then on.
-    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>>;
+    /// Returns the current state, and a watcher for all later changes.
+    fn subscribe(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>>;
     /// Waits until the engine has ended.
     fn ended(&self) -> BoxFuture<'_, ()>;
 }
 
-/// The pages of a session on their way; a fault is the last of them. They are read as fast as they are taken.
+/// The pages of a session. An error is the last item. Pages are read as fast as the receiver takes them.
 pub type Pages = mpsc::Receiver<Result<Page, Fault>>;
 
-/// A running engine, as a front end has it. Clones reach the same one.
+/// A handle to a running engine. Clones reach the same one.
 #[derive(Clone)]
 pub struct Handle(Arc<dyn Port>);
 
@@ -50,18 +52,18 @@ impl Handle {
         Self(Arc::new(port))
     }
 
-    /// Carries out a command. The answer says what it came to, or why nothing was done.
+    /// Executes a command and returns its outcome.
     pub async fn command(&self, command: Command) -> Result<Outcome, Fault> {
         self.0.command(command).await
     }
 
-    pub async fn query(&self, query: Query) -> Result<Answer, Fault> {
+    pub async fn query(&self, query: Query) -> Result<QueryAnswer, Fault> {
         self.0.query(query).await
     }
 
-    /// Returns the present state, and everything that changes from then on.
-    pub async fn look(&self) -> Result<(Snapshot, Watcher), Fault> {
-        self.0.look().await
+    /// Returns the current state, and a watcher for all later changes.
+    pub async fn subscribe(&self) -> Result<(Snapshot, Watcher), Fault> {
+        self.0.subscribe().await
     }
 
     pub async fn page(&self, task: TaskId, before: Option<EventId>, count: usize) -> Result<Page, Fault> {
@@ -72,7 +74,7 @@ impl Handle {
         self.0.session(task)
     }
 
-    /// Returns bytes of a session's file from a place on. Empty: that is its end.
+    /// Returns bytes of a session's file, starting at `from`. Empty at the end of the file.
     pub async fn raw_session(&self, task: TaskId, from: u64) -> Result<Vec<u8>, Fault> {
         expect_answer!(self.query(Query::RawSession { task, from }).await?, RawSession).map(|bytes| bytes.0)
     }
@@ -85,19 +87,19 @@ impl Handle {
         expect_answer!(self.query(Query::Blob { blob }).await?, Blob).map(|bytes| bytes.0)
     }
 
-    pub async fn diff(&self, task: TaskId, wish: DiffWish) -> Result<TaskDiff, Fault> {
-        expect_answer!(self.query(Query::Diff { task, wish }).await?, Diff).map(|diff| *diff)
+    pub async fn diff(&self, task: TaskId, request: DiffRequest) -> Result<TaskDiff, Fault> {
+        expect_answer!(self.query(Query::Diff { task, request }).await?, Diff).map(|diff| *diff)
     }
 
-    pub async fn patch(&self, task: TaskId, wish: DiffWish) -> Result<Vec<u8>, Fault> {
-        expect_answer!(self.query(Query::Patch { task, wish }).await?, Patch).map(|bytes| bytes.0)
+    pub async fn patch(&self, task: TaskId, request: DiffRequest) -> Result<Vec<u8>, Fault> {
+        expect_answer!(self.query(Query::Patch { task, request }).await?, Patch).map(|bytes| bytes.0)
     }
 
     pub async fn turns(&self, task: TaskId) -> Result<Vec<TurnView>, Fault> {
         expect_answer!(self.query(Query::Turns { task }).await?, Turns)
     }
 
-    pub async fn merge_preview(&self, task: TaskId, into: Goal) -> Result<MergePreview, Fault> {
+    pub async fn merge_preview(&self, task: TaskId, into: MergeTarget) -> Result<MergePreview, Fault> {
         expect_answer!(self.query(Query::MergePreview { task, into }).await?, MergePreview).map(|preview| *preview)
     }
 
@@ -105,13 +107,13 @@ impl Handle {
         &self,
         task: TaskId,
         to: Option<TurnId>,
-        extent: Extent,
+        extent: RewindScope,
     ) -> Result<RewindPreview, Fault> {
         let answer = self.query(Query::RewindPreview { task, to, extent }).await?;
         expect_answer!(answer, RewindPreview).map(|preview| *preview)
     }
 
-    pub async fn seen(&self, task: TaskId) -> Result<Seen, Fault> {
+    pub async fn seen(&self, task: TaskId) -> Result<ReviewMarks, Fault> {
         expect_answer!(self.query(Query::Seen { task }).await?, Seen)
     }
 
@@ -119,7 +121,7 @@ impl Handle {
         expect_answer!(self.query(Query::Files { task, words, limit }).await?, Files)
     }
 
-    pub async fn search(&self, question: Question) -> Result<Found, Fault> {
+    pub async fn search(&self, question: SearchQuery) -> Result<SearchResults, Fault> {
         expect_answer!(self.query(Query::Search { question }).await?, Search)
     }
 
@@ -159,9 +161,9 @@ impl Handle {
         expect_answer!(self.query(Query::Projects).await?, Projects)
     }
 
-    /// Stops all agents, saves everything, and waits until the engine has ended.
+    /// Stops all agents, saves everything and waits until the engine has ended.
     pub async fn quit(&self) {
-        // An engine that has ended already has nothing to answer.
+        // Fails if the engine has ended already.
         let _ = self.command(Command::Quit).await;
         self.ended().await;
     }
@@ -172,23 +174,22 @@ impl Handle {
     }
 }
 
-/// The port of an engine in this process.
 pub struct Local {
     pub(in crate::engine) incoming: mpsc::UnboundedSender<Incoming>,
     pub(in crate::engine) queries: Queries,
-    pub(in crate::engine) over: watch::Receiver<bool>,
+    pub(in crate::engine) ended: watch::Receiver<bool>,
 }
 
 impl Local {
-    /// Sends something to the driver that it answers.
+    /// Sends a message to the driver and waits for the answer.
     async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Incoming) -> Result<T, Fault> {
         let (answer, result) = oneshot::channel();
         self.incoming.send(question(answer)).map_err(|_| has_ended())?;
         result.await.map_err(|_| has_ended())
     }
 
-    async fn spot(&self, task: TaskId) -> Result<Spot, Fault> {
-        self.ask(|answer| Incoming::Spot { task, answer }).await?
+    async fn location(&self, task: TaskId) -> Result<TaskLocation, Fault> {
+        self.ask(|answer| Incoming::Location { task, answer }).await?
     }
 }
 
@@ -199,16 +200,16 @@ impl Port for Local {
         async move { self.ask(|answer| Incoming::Command { actor, command, answer }).await? }.boxed()
     }
 
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<QueryAnswer, Fault>> {
         async move {
             if let Query::Tree(query) = query {
-                return self.ask(|answer| Incoming::Query { query, answer }).await?.map(Answer::Tree);
+                return self.ask(|answer| Incoming::Query { query, answer }).await?.map(QueryAnswer::Tree);
             }
-            let spot = match query.worktree_of() {
-                Some(task) => Some(self.spot(task).await?),
+            let location = match query.worktree_of() {
+                Some(task) => Some(self.location(task).await?),
                 None => None,
             };
-            self.queries.answer(query, spot).await
+            self.queries.answer(query, location).await
         }
         .boxed()
     }
@@ -217,14 +218,14 @@ impl Port for Local {
         self.queries.session(task)
     }
 
-    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
-        self.ask(|answer| Incoming::Look { answer }).boxed()
+    fn subscribe(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
+        self.ask(|answer| Incoming::Subscribe { answer }).boxed()
     }
 
     fn ended(&self) -> BoxFuture<'_, ()> {
-        let mut over = self.over.clone();
+        let mut ended = self.ended.clone();
         async move {
-            let _ = over.wait_for(|over| *over).await;
+            let _ = ended.wait_for(|ended| *ended).await;
         }
         .boxed()
     }

@@ -1,4 +1,4 @@
-//! A port for tests that sends everything through JSON bytes, as a connection between processes would.
+//! A port for tests that sends everything through JSON, like a connection between processes.
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -10,14 +10,13 @@ use crate::base::{Fault, TaskId};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::feed::{Feed, Watcher};
 use crate::engine::handle::{Handle, Pages, Port};
-use crate::engine::query::{Answer, Query};
+use crate::engine::query::{Query, QueryAnswer};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 
-/// Reaches the engine of another handle.
 pub struct JsonPort(pub Handle);
 
-/// Returns a value as the other side of a connection would read it.
+/// Serialises a value and reads it back.
 pub fn through_json<T: Serialize + DeserializeOwned>(value: &T) -> T {
     let bytes = serde_json::to_vec(value).unwrap();
     serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&bytes)))
@@ -28,7 +27,7 @@ impl Port for JsonPort {
         async move { through_json(&self.0.command(through_json(&command)).await) }.boxed()
     }
 
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<QueryAnswer, Fault>> {
         async move { through_json(&self.0.query(through_json(&query)).await) }.boxed()
     }
 
@@ -43,16 +42,16 @@ impl Port for JsonPort {
         copies
     }
 
-    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
+    fn subscribe(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
         async move {
-            let (snapshot, mut watcher) = self.0.look().await?;
+            let (snapshot, mut watcher) = self.0.subscribe().await?;
             let feed = Feed::default();
             let copy = feed.watch();
             tokio::spawn(async move {
                 loop {
                     let update = watcher.next().await;
                     let ended = matches!(update, Update::Ended);
-                    feed.tell(&through_json(&update));
+                    feed.publish(&through_json(&update));
                     if ended {
                         break;
                     }

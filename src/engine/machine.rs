@@ -1,48 +1,49 @@
-//! What the orchestrator does next, as a pure function: `step(&mut self, now, input) -> Vec<Effect>`.
+//! The orchestrator as a pure state machine: `step(&mut self, now, input) -> Vec<Effect>`.
 //!
-//! No runtime, no clock, no disk, no git. Invariants: at most one run per task, because a slot is taken in the same step
-//! that decides to launch; nothing that others can see happens before the tree or the event that says so is on the
-//! disk; every completion reaches the task above exactly once, because the message that carries it has an id that
-//! follows from the event that ended the run; a task that waits has a reason with a name.
+//! It uses no async runtime, clock, disk or git. Invariants:
+//! - A task has at most one run: the step that decides to launch also takes the slot.
+//! - Nothing becomes visible to others before the tree or the event that records it is on disk.
+//! - A completion reaches the parent task exactly once: its message id is derived from the event that ended the run.
+//! - A waiting task always has a named reason.
 
 mod approvals;
-mod approving;
-mod asking;
+mod asks;
 mod authority;
-mod booting;
 mod budget;
 mod capability;
 mod commands;
-mod completing;
-mod delivering;
-mod editing;
-mod ending;
+mod completion;
+mod delivery;
+mod edits;
 mod io;
 mod job;
-mod looking;
-mod reviewing;
-mod rewinding;
-mod rounds;
-mod running;
-mod saving;
+mod recurring;
+mod reviews;
+mod rewind;
+mod run_end;
+mod scheduler;
+mod server_approvals;
 mod slot;
-mod stopping;
+mod startup;
+mod stop;
 mod task_limit;
 mod task_messages;
 mod tree_queries;
-mod working;
+mod tree_save;
+mod views;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use approvals::Approvals;
-pub use approving::Decision;
-pub use editing::{Clearing, Copying, Recalling, Restoring};
+pub use edits::{CopyContinuation, DeletedTaskContinuation, RemovalContinuation, RestoreContinuation};
 pub use io::{
-    AccountOrder, BranchFate, Effect, EffectId, Ground, Hook, Input, LaunchFailure, LaunchOrder, Limits, Place, Timer,
-    Unapproved,
+    BranchFate, BudgetLimit, Effect, EffectId, EngineLimits, HookPolicy, Input, LaunchFailure, LaunchOrder, ProjectEnv,
+    Timer, UnapprovedServer, WorktreeLocation,
 };
-pub use job::{Foreseen, GoBack, Job, LandResult, Preparation, UndoneLanding, Went, Worked};
-pub use saving::WritingDown;
+pub use job::{CatchUpPreview, Job, JobOutcome, MergePreparation, MergeResult, RewindJob, RewindOutcome, UndoneMerge};
+pub use server_approvals::ApprovalDecision;
+pub use tree_save::PlanWriteContinuation;
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
 use crate::engine::command::{CommandId, Outcome};
@@ -50,147 +51,148 @@ use crate::engine::profiles::Profiles;
 use crate::engine::snapshot::Retry;
 use crate::model::fold::SessionState;
 use crate::model::live::{Activity, Live};
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Tree;
 use capability::BackendFacts;
 use commands::Origin;
-use delivering::{Later, Plan, Withdrawal};
-use saving::Saves;
-use slot::{Completion, Disk, Holds, Slot, Words};
+use delivery::{DeliveryPlan, HeldMessage, Withdrawal};
+use slot::{CompletionState, DiskHealth, Holds, Slot, StreamActivity};
+use tree_save::Saves;
 
-/// How long a request may be without a word before its row says so.
-const SILENCE: std::time::Duration = std::time::Duration::from_secs(60);
+/// How long a request may produce no output before the task counts as silent.
+const SILENCE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// The orchestrator of one project.
 #[derive(Debug)]
 pub struct Machine {
     ids: IdSource,
-    limits: Limits,
-    ground: Ground,
+    limits: EngineLimits,
+    env: ProjectEnv,
     profiles: Profiles,
     backend: BackendFacts,
     tree: Tree,
-    lives: BTreeMap<TaskId, Life>,
+    runtimes: BTreeMap<TaskId, TaskRuntime>,
     saves: Saves,
-    /// How many effects that begin work outside of the machine are not answered yet.
-    under_way: usize,
-    /// Continuations of appends.
-    pending: BTreeMap<EffectId, Pending>,
-    /// How messages that are on their way to a session are to be handed over.
-    plans: BTreeMap<MessageId, Plan>,
-    /// Completions on their way to the task above: the message, and whose it is.
+    /// Number of outstanding effects: work outside of the machine that one input will answer.
+    outstanding_effects: usize,
+    /// Continuations of outstanding appends.
+    pending: BTreeMap<EffectId, AppendContinuation>,
+    /// How to deliver messages whose append is outstanding.
+    delivery_plans: BTreeMap<MessageId, DeliveryPlan>,
+    /// Completion messages whose append to the parent's session is outstanding, with the task that completed.
     completions: BTreeMap<MessageId, TaskId>,
-    /// Asks whose answer is on its way to the disk.
+    /// Asks whose answer is being written.
     answering: BTreeSet<AskId>,
-    /// What the user allowed and declined.
     approvals: Approvals,
-    /// Asks for an approval that are on their way to the disk.
+    /// Approval Asks that are being written.
     approving: BTreeSet<AskId>,
-    /// Tasks that cannot start before the user has decided about a setup hook, by the hook's hash.
+    /// Tasks that wait for the user's decision about a setup hook, by the hook's hash.
     waiting_for_hook: BTreeMap<String, BTreeSet<TaskId>>,
-    /// Questions about tool servers that are raised, or on their way to the disk.
+    /// Asks about tool servers that are open or being written.
     server_asks: BTreeSet<AskId>,
     /// Changes that wait for runs to end.
-    deferred: Vec<editing::Deferred>,
-    /// Tasks whose sessions have a queued merge that was not started yet.
+    deferred: Vec<edits::Deferred>,
+    /// Tasks with a queued merge that has not started.
     merge_queue: BTreeSet<TaskId>,
-    /// Recurring tasks that come round at times of their own, and not only when they are sent a message.
+    /// Recurring tasks with a schedule. The others recur when they get a message.
     timed: BTreeSet<TaskId>,
-    /// Tasks that wait for a slot, in the order they will get one.
+    /// Tasks that wait for a slot, in order of admission.
     queue: Vec<TaskId>,
-    /// What was spent since the start, also by tasks that are gone.
+    /// Cost since the start, including deleted tasks.
     spent: MicroUsd,
     quitting: bool,
     ended: bool,
-    numbers: u64,
+    last_effect: u64,
     changed: BTreeSet<TaskId>,
     removed: Vec<TaskId>,
     out: Vec<Effect>,
 }
 
-/// What is known of a task besides its node.
+/// The runtime state of a task: everything besides its node in the tree.
 #[derive(Debug, Default)]
-struct Life {
+struct TaskRuntime {
     state: SessionState,
     slot: Slot,
-    /// What keeps a run from beginning.
+    /// Everything that keeps a run from starting.
     holds: Holds,
-    /// How far the end of its last run has come.
-    completion: Completion,
+    /// Progress of reporting the end of the last run.
+    completion: CompletionState,
     activity: Activity,
     since: Option<Timestamp>,
     retry: Option<Retry>,
-    words: Words,
-    /// How far a launch has come.
+    stream: StreamActivity,
+    /// The current step of a launch.
     step: Option<String>,
     model: Option<String>,
-    disk: Disk,
+    disk: DiskHealth,
     diff: Option<crate::engine::snapshot::DiffStat>,
     drift: Option<crate::engine::review::Drift>,
-    clashes: Vec<crate::engine::review::Clash>,
-    /// The message that begins it, until the disk has taken it.
-    first_message: Option<Box<(Message, Plan)>>,
-    /// What the person said while it was being stopped.
-    later: Vec<Later>,
-    /// What the person takes back. It is known to be taken back, or too late, when the session says so.
+    clashes: Vec<crate::engine::review::BranchConflict>,
+    /// The first message of a new task, until it is on disk.
+    first_message: Option<Box<(Message, DeliveryPlan)>>,
+    /// User messages that arrived while the task was being stopped.
+    held_messages: Vec<HeldMessage>,
+    /// Withdrawals that wait until the session shows whether the messages were already consumed.
     to_withdraw: Vec<Withdrawal>,
-    /// How many tasks its agent has created in this turn.
+    /// Number of tasks that its agent created in this turn.
     created: u32,
-    /// That its agent wants more tasks than the limits allow is on the way to the disk as an Ask.
-    asks_for_tasks: bool,
+    /// The Ask about the task limit is being written.
+    is_asking_for_tasks: bool,
 }
 
-impl Life {
-    /// Tells whether nothing will happen here by itself. An agent that sleeps and is alive waits for a process of its own,
-    /// or is about to leave: both are followed by something, unless it waits for the person as well. A question that
-    /// answers itself is no reason to stop waiting for it, and neither is a disk that may be written again.
+impl TaskRuntime {
+    /// Returns true if nothing will happen here without outside input.
+    ///
+    /// A sleeping run waits for a process or is about to end, so something follows, unless it also waits for the user.
+    /// A question with a deadline and a default answers itself, and a scheduled disk retry will fire.
     fn is_quiet(&self) -> bool {
         let asks = &self.state.asks;
-        let rests = !self.slot.has_run() || (self.slot.is_asleep() && !asks.is_empty());
-        rests && !self.disk.is_tried_again() && !asks.iter().any(|ask| ask.deadline.is_some() && ask.default.is_some())
+        let is_idle = !self.slot.has_run() || (self.slot.is_asleep() && !asks.is_empty());
+        is_idle
+            && !self.disk.is_retry_scheduled()
+            && !asks.iter().any(|ask| ask.deadline.is_some() && ask.default.is_some())
     }
 }
 
-/// The continuation of an append: it runs when the append is on the disk or has failed.
+/// The continuation of an append: runs once the append is on disk or has failed.
 #[derive(Debug)]
-enum Pending {
+enum AppendContinuation {
     Nothing,
-    /// A letter of another project.
-    Letter(MessageId),
+    /// A message from another project.
+    ProjectMessage(MessageId),
     Reply(CommandId, Outcome),
-    /// The first message of a new task: whatever becomes of it, the task is there.
+    /// The first message of a new task. The task exists even if this fails.
     Begin {
         task: TaskId,
         origin: Origin,
     },
-    /// A completion: if it cannot be told now, it is tried again.
+    /// A completion message to the parent. Retried on failure.
     Completion(TaskId),
-    /// The marker that says that it was told. As well.
-    Marker(TaskId),
-    /// A question without which nobody would look at the task again. As well.
+    /// The event that records that the parent was notified. Retried on failure.
+    CompletionMarker(TaskId),
+    /// An Ask about a task that is otherwise stuck. Retried on failure.
     Question(TaskId),
-    /// That the person stopped it. As well.
-    Halt(TaskId),
-    /// An answer, of the person or of the time that has passed.
+    /// The user's stop. Retried on failure.
+    Stop(TaskId),
+    /// An answer from the user, or from a default at its deadline.
     Answer {
         task: TaskId,
         ask: AskId,
         command: Option<CommandId>,
     },
     Withdrawal(TaskId, CommandId),
-    Edit(Box<editing::Keeping>),
-    /// What was done with a task's work.
-    Work(Box<working::Kept>),
-    /// A question about something that needs the user's approval.
+    Edit(Box<edits::EditContinuation>),
+    /// The record of a job on a task's work.
+    Work(Box<work::WorkContinuation>),
     Approval(AskId),
-    /// A question about more tasks, and what the agent is told meanwhile.
+    /// The Ask about the task limit, with the fault that the agent gets.
     TaskLimit(TaskId, CommandId, Fault),
 }
 
 impl Machine {
-    pub fn new(tree: Tree, ground: Ground, limits: Limits, ids: IdSource) -> Self {
-        let approvals = ground.approvals.clone();
+    pub fn new(tree: Tree, env: ProjectEnv, limits: EngineLimits, ids: IdSource) -> Self {
+        let approvals = env.approvals.clone();
         Self {
             ids,
             limits,
@@ -198,11 +200,11 @@ impl Machine {
             backend: BackendFacts::default(),
             saves: Saves::new(&tree),
             tree,
-            ground,
-            lives: BTreeMap::new(),
-            under_way: 0,
+            env,
+            runtimes: BTreeMap::new(),
+            outstanding_effects: 0,
             pending: BTreeMap::new(),
-            plans: BTreeMap::new(),
+            delivery_plans: BTreeMap::new(),
             completions: BTreeMap::new(),
             answering: BTreeSet::new(),
             approvals,
@@ -216,7 +218,7 @@ impl Machine {
             spent: MicroUsd::ZERO,
             quitting: false,
             ended: false,
-            numbers: 0,
+            last_effect: 0,
             changed: BTreeSet::new(),
             removed: Vec::new(),
             out: Vec::new(),
@@ -227,90 +229,90 @@ impl Machine {
         &self.tree
     }
 
-    /// Returns what a session adds up to.
+    /// Returns the folded session state of a task.
     pub fn state(&self, task: TaskId) -> Option<&SessionState> {
-        self.lives.get(&task).map(|life| &life.state)
+        self.runtimes.get(&task).map(|runtime| &runtime.state)
     }
 
-    /// Tells whether nothing happens any more before somebody says something.
+    /// Returns true if nothing will happen without a new command or event.
     pub fn is_quiet(&self) -> bool {
         self.queue.is_empty()
             && self.saves.is_idle()
             && self.pending.is_empty()
-            && self.under_way == 0
+            && self.outstanding_effects == 0
             && self.completions.is_empty()
             && self.deferred.is_empty()
-            && self.lives.values().all(Life::is_quiet)
+            && self.runtimes.values().all(TaskRuntime::is_quiet)
     }
 
-    /// Takes one input and returns what is to be done about it, in order.
+    /// Handles one input and returns the resulting effects in order.
     pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
-        self.under_way = self.under_way.saturating_sub(usize::from(input.ends_work()));
-        self.take(now, input);
-        self.make_deferred(now);
+        self.outstanding_effects = self.outstanding_effects.saturating_sub(usize::from(input.ends_work()));
+        self.handle(now, input);
+        self.run_deferred(now);
         self.start_queued_merges(now);
         self.save_if_needed();
-        self.under_way += self.out.iter().filter(|effect| effect.begins_work()).count();
+        self.outstanding_effects += self.out.iter().filter(|effect| effect.begins_work()).count();
         self.end_if_over();
         std::mem::take(&mut self.out)
     }
 
-    /// Returns the tasks that look different since this was last asked, and those that are gone.
+    /// Drains the tasks whose view changed, and those that were removed, since the last call.
     pub fn take_changes(&mut self) -> (BTreeSet<TaskId>, Vec<TaskId>) {
         (std::mem::take(&mut self.changed), std::mem::take(&mut self.removed))
     }
 
-    fn take(&mut self, now: Timestamp, input: Input) {
+    fn handle(&mut self, now: Timestamp, input: Input) {
         match input {
             Input::Boot { sessions } => self.boot(now, sessions),
-            Input::Command { id, actor, command } => self.command(now, id, actor, command),
-            Input::Observed { task, event } => self.observed(now, task, &event),
-            Input::Appended { ticket } => self.appended(now, ticket),
-            Input::AppendFailed { ticket, fault } => self.append_failed(now, ticket, &fault.message),
-            Input::TreeSaved { ticket } => self.tree_saved(now, ticket),
-            Input::TreeSaveFailed { ticket, fault } => self.tree_save_failed(now, ticket, &fault.message),
-            Input::Live { task, live } => self.live(now, task, live),
-            Input::Launching { task, step } => self.launching(task, step),
-            Input::Launched { task, model } => self.launched(task, model),
-            Input::LaunchFailed { task, failure } => self.launch_failed(now, task, failure),
-            Input::RunOver { task, ending } => self.run_over(now, task, ending),
-            Input::Cleared { then, result } => self.cleared(now, then, result),
-            Input::Restored { then, result } => self.worktree_restored(now, then, result),
-            Input::Copied { then, result } => self.copied(now, then, result),
-            Input::Worked(worked) => self.worked(now, *worked),
-            Input::Decided { decision, result } => self.decided(now, *decision, result),
+            Input::Command { id, actor, command } => self.on_command(now, id, actor, command),
+            Input::Observed { task, event } => self.on_event(now, task, &event),
+            Input::Appended { ticket } => self.on_appended(now, ticket),
+            Input::AppendFailed { ticket, fault } => self.on_append_failed(now, ticket, &fault.message),
+            Input::TreeSaved { ticket } => self.on_tree_saved(now, ticket),
+            Input::TreeSaveFailed { ticket, fault } => self.on_tree_save_failed(now, ticket, &fault.message),
+            Input::Live { task, live } => self.on_live(now, task, live),
+            Input::Launching { task, step } => self.on_launch_step(task, step),
+            Input::Launched { task, model } => self.on_launched(task, model),
+            Input::LaunchFailed { task, failure } => self.on_launch_failed(now, task, failure),
+            Input::RunOver { task, ending } => self.on_run_over(now, task, ending),
+            Input::WorktreeRemoved { then, result } => self.on_worktree_removed(now, then, result),
+            Input::WorktreeRestored { then, result } => self.on_worktree_restored(now, then, result),
+            Input::ConversationCopied { then, result } => self.on_conversation_copied(now, then, result),
+            Input::JobDone(outcome) => self.on_job_done(now, *outcome),
+            Input::DecisionSaved { decision, result } => self.on_decision_saved(now, *decision, result),
             Input::ToolsChanged { changes } => {
-                self.ground.changed_tools = changes;
+                self.env.changed_tools = changes;
                 self.ask_about_servers();
             }
-            Input::Recalled { then, result } => self.recalled(now, then, result),
-            Input::Timer { timer } => self.rang(now, timer),
-            Input::Round { task, facts, session } => self.round(now, task, &facts, *session),
-            Input::WrittenDown { then, result } => self.written_down(now, then, result),
+            Input::DeletedTaskRead { then, result } => self.on_deleted_task_read(now, then, result),
+            Input::Timer { timer } => self.on_timer(now, timer),
+            Input::RecurringDue { task, facts, session } => self.on_recurring_due(now, task, &facts, *session),
+            Input::PlanWritten { then, result } => self.on_plan_written(now, then, result),
             Input::FromProject { project, name, message, body } => {
-                let from = Source::CrossProject { project, name: name.clone() };
-                self.letter(project, &name, Message::new(message, now, from, body));
+                let from = MessageSource::CrossProject { project, name: name.clone() };
+                self.on_project_message(project, &name, Message::new(message, now, from, body));
             }
         }
     }
 
-    /// Takes a letter into the root's session.
-    fn take_letter(&mut self, message: Message) {
-        self.plans.insert(message.id, Plan::default());
-        let ticket = self.number();
-        self.pending.insert(ticket, Pending::Letter(message.id));
+    /// Appends a message from another project to the root's session.
+    fn deliver_project_message(&mut self, message: Message) {
+        self.delivery_plans.insert(message.id, DeliveryPlan::default());
+        let ticket = self.next_effect_id();
+        self.pending.insert(ticket, AppendContinuation::ProjectMessage(message.id));
         let since = crate::base::EventId::from_ulid(message.id.ulid());
         self.out.push(Effect::SendOnce { ticket, task: self.tree.root_id(), message: Box::new(message), since });
     }
 
-    fn number(&mut self) -> EffectId {
-        self.numbers += 1;
-        EffectId(self.numbers)
+    fn next_effect_id(&mut self) -> EffectId {
+        self.last_effect += 1;
+        EffectId(self.last_effect)
     }
 
-    fn life(&mut self, task: TaskId) -> &mut Life {
+    fn runtime(&mut self, task: TaskId) -> &mut TaskRuntime {
         self.changed.insert(task);
-        self.lives.entry(task).or_default()
+        self.runtimes.entry(task).or_default()
     }
 
     fn node(&self, task: TaskId) -> Result<&TaskNode, Fault> {
@@ -323,63 +325,62 @@ impl Machine {
         self.tree.get(task).map(|node| node.status)
     }
 
-    fn message(&self, now: Timestamp, from: Source, body: impl Into<String>) -> Message {
+    fn message(&self, now: Timestamp, from: MessageSource, body: impl Into<String>) -> Message {
         Message::new(MessageId::fresh(&self.ids), now, from, body)
     }
 
-    /// Takes note of what a run shows of itself.
-    fn live(&mut self, now: Timestamp, task: TaskId, live: Live) {
-        self.word_came(now, task);
+    fn on_live(&mut self, now: Timestamp, task: TaskId, live: Live) {
+        self.on_model_output(now, task);
         match live {
-            Live::Activity { activity } => self.active(now, task, activity),
+            Live::Activity { activity } => self.set_activity(now, task, activity),
             Live::Retry { attempt, of, until, reason } => {
-                self.life(task).retry = Some(Retry { attempt, of, until, reason });
-                self.active(now, task, Activity::Retrying);
+                self.runtime(task).retry = Some(Retry { attempt, of, until, reason });
+                self.set_activity(now, task, Activity::Retrying);
             }
             Live::TextDelta { .. } | Live::ThinkingDelta { .. } | Live::CallDelta { .. } => {
-                self.active(now, task, Activity::Streaming);
+                self.set_activity(now, task, Activity::Streaming);
             }
             Live::OutputChunk { .. } | Live::ProcessOutput { .. } | Live::Discarded => {}
         }
     }
 
-    /// Something came from a run: it is not silent.
-    fn word_came(&mut self, now: Timestamp, task: TaskId) {
-        let Some(life) = self.lives.get_mut(&task) else { return };
-        if matches!(std::mem::replace(&mut life.words, Words::Last(now)), Words::Silent(_)) {
+    /// Records output of a run, which ends its silence.
+    fn on_model_output(&mut self, now: Timestamp, task: TaskId) {
+        let Some(runtime) = self.runtimes.get_mut(&task) else { return };
+        if matches!(std::mem::replace(&mut runtime.stream, StreamActivity::Last(now)), StreamActivity::Silent(_)) {
             self.changed.insert(task);
         }
     }
 
-    /// A while has passed since a request began: if no word came since, that is said; else it is looked at again.
-    fn look_for_words(&mut self, now: Timestamp, task: TaskId) {
-        let Some(life) = self.lives.get_mut(&task) else { return };
-        let asks = matches!(life.activity, Activity::Thinking | Activity::Streaming | Activity::Compacting);
-        let Some(word) = life.words.last().filter(|_| asks && life.slot.has_run()) else { return };
-        if now.since(word) >= SILENCE {
-            life.words = Words::Silent(word);
+    /// Marks a request as silent if it produced no output for a while, else checks again later.
+    fn check_silence(&mut self, now: Timestamp, task: TaskId) {
+        let Some(runtime) = self.runtimes.get_mut(&task) else { return };
+        let asks = matches!(runtime.activity, Activity::Thinking | Activity::Streaming | Activity::Compacting);
+        let Some(last) = runtime.stream.last().filter(|_| asks && runtime.slot.has_run()) else { return };
+        if now.since(last) >= SILENCE_TIMEOUT {
+            runtime.stream = StreamActivity::Silent(last);
             self.changed.insert(task);
         } else {
-            self.out.push(Effect::Wake { timer: Timer::Silence { task }, at: word.later(SILENCE) });
+            self.out.push(Effect::SetTimer { timer: Timer::Silence { task }, at: last.later(SILENCE_TIMEOUT) });
         }
     }
 
-    fn active(&mut self, now: Timestamp, task: TaskId, activity: Activity) {
-        if self.lives.get(&task).is_some_and(|life| life.activity == activity) {
+    fn set_activity(&mut self, now: Timestamp, task: TaskId, activity: Activity) {
+        if self.runtimes.get(&task).is_some_and(|runtime| runtime.activity == activity) {
             return;
         }
-        let life = self.life(task);
-        life.activity = activity;
-        life.since = Some(now);
+        let runtime = self.runtime(task);
+        runtime.activity = activity;
+        runtime.since = Some(now);
         if activity != Activity::Retrying {
-            life.retry = None;
+            runtime.retry = None;
         }
         if matches!(activity, Activity::Thinking | Activity::Compacting) {
-            self.out.push(Effect::Wake { timer: Timer::Silence { task }, at: now.later(SILENCE) });
+            self.out.push(Effect::SetTimer { timer: Timer::Silence { task }, at: now.later(SILENCE_TIMEOUT) });
         }
-        let life = self.life(task);
+        let runtime = self.runtime(task);
         let asleep = matches!(activity, Activity::Idle | Activity::Waiting);
-        if let Slot::Running { asleep: was, .. } = &mut life.slot {
+        if let Slot::Running { asleep: was, .. } = &mut runtime.slot {
             *was = asleep;
         }
         if asleep {
@@ -388,7 +389,7 @@ impl Machine {
     }
 }
 
+mod in_flight;
 #[cfg(test)]
 #[path = "machine_tests.rs"]
 mod tests;
-mod under_way;

@@ -35,9 +35,9 @@ mod tree_queries;
 #[path = "machine_tests/work.rs"]
 mod work;
 
-use rig::{FILE_HASH, Mood, Rig, new_task};
+use rig::{DiskMode, FILE_HASH, Rig, new_task};
 
-/// A root with two sub tasks, one of which has a sub task and that one another.
+/// A root with two sub tasks. One of them has a chain of two tasks below it.
 struct Family {
     rig: Rig,
     root: TaskId,

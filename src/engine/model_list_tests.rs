@@ -34,7 +34,7 @@ fn models_of_the_settings_come_first_and_once() {
 }
 
 #[tokio::test]
-async fn no_endpoint_is_asked_without_set_up_or_for_a_script() {
+async fn no_request_is_made_without_a_provider_or_for_a_script() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     assert_eq!(models(&settings("{}"), ModelSource::Endpoint, Arc::clone(&clock)).await, []);
     let scripted = r#"{"authGroups":{"main":{"provider":"scripted","script":"/none.json"}}}"#;

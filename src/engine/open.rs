@@ -1,4 +1,4 @@
-//! Opening a project for work: the lock, the store, the tree, what a crash left behind; then the engine runs.
+//! Opens a project: takes the lock, loads the store and the tree, cleans up after a crash and starts the engine.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,71 +8,70 @@ use tokio::sync::{mpsc, watch};
 
 use crate::base::{Clock, Fault, IdSource, MicroUsd, TaskId};
 use crate::config::paths::{Home, ProjectFolder, RepoFiles};
-use crate::config::secret_places::SecretPlaces;
+use crate::config::secret_places::SecretPaths;
 use crate::config::settings::Durability as Wanted;
 use crate::config::{Merged, ServerState};
 use crate::engine::backend::{Backend, Native};
+use crate::engine::cross_project::ProjectInbox;
 use crate::engine::driver::live::LiveBuffer;
-use crate::engine::driver::models::{Choice, Models};
-use crate::engine::driver::rounds::{Found, Rounds};
+use crate::engine::driver::models::{CommandLineChoice, Models};
+use crate::engine::driver::recurring::{RecurringPlans, RecurringTasks};
 use crate::engine::driver::setup::HookNotices;
 use crate::engine::driver::tool_lists::ToolListFile;
-use crate::engine::driver::{Driver, Incoming, Parts};
+use crate::engine::driver::{Driver, EngineContext, Incoming};
 use crate::engine::feed::Feed;
 use crate::engine::handle::{Handle, Local};
-use crate::engine::machine::{Approvals, Ground, Input, Limits, Machine, Unapproved};
-use crate::engine::post::PostOffice;
+use crate::engine::machine::{Approvals, EngineLimits, Input, Machine, ProjectEnv, UnapprovedServer};
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::queries::Queries;
-use crate::engine::reading::{LazyReader, Reader};
 use crate::engine::secrets;
 use crate::engine::update::{Level, Notice};
-use crate::git::merge::Recovered;
-use crate::git::radar::Radar;
+use crate::engine::work_queries::{LazyReader, WorkReader};
+use crate::git::conflict_scan::ConflictScanner;
+use crate::git::merge::RecoveredMerge;
 use crate::git::worktree::repair_links;
-use crate::git::{self, AgentGit, Known, Worktrees};
+use crate::git::{self, AgentGit, OwnedWorktree, Worktrees};
 use crate::model::Project;
 use crate::model::event::{Body, TaskChanged};
 use crate::model::task::{ROOT_PROFILE, Status, TaskNode};
 use crate::model::tree::Tree;
-use crate::model::work::{How, Landing, Work};
+use crate::model::work::{MergeRecord, MergeStrategy, Work};
 use crate::process::environment::GUARDED_MARKER;
 use crate::process::{self, Environment};
 use crate::provider::Provider;
-use crate::store::digest::Summary;
+use crate::store::state_cache::Summary;
 use crate::store::tree_file::TreeFile;
 use crate::store::writer::{Durability, Options as StoreOptions};
-use crate::store::{Digests, EngineLock, RealDisk, Sessions, Store, StoreError};
-use crate::store::{private, replace};
+use crate::store::{EngineLock, RealDisk, Sessions, StateCache, Store, StoreError};
+use crate::store::{permissions, replace};
 use crate::tools::mcp::{self, Pool};
 
-/// What the root is called until the person says otherwise.
+/// The title of the root until the user changes it.
 const ROOT_TITLE: &str = "orchestrator";
 
-/// Everything an engine needs to know.
-pub struct Options {
+pub struct EngineOptions {
     pub home: Home,
     pub project: Project,
     pub merged: Merged,
-    /// What the person said on the command line, for this time only.
-    pub choice: Choice,
+    /// Options from the command line. They apply to this invocation only.
+    pub choice: CommandLineChoice,
     pub budget: Option<MicroUsd>,
-    /// Nothing is launched: only what is said and changed is kept.
+    /// Launches nothing. Only messages and edits are stored.
     pub hold: bool,
-    /// One scripted provider for everything: the demo's.
+    /// A scripted provider that replaces all others, for the demo.
     pub scripted: Option<Arc<dyn Provider>>,
-    /// What works on tasks. Nothing: our own agent.
+    /// The backend that runs agents. `None` for the built-in agent.
     pub backend: Option<Arc<dyn Backend>>,
     pub clock: Arc<dyn Clock>,
     pub ids: IdSource,
 }
 
-/// Opens a project and starts its engine. Fails if another process has it.
-pub async fn open(options: Options) -> Result<Handle, Fault> {
-    let Options { home, project, merged, choice, budget, hold, scripted, backend, clock, ids } = options;
+/// Opens a project and starts its engine. Fails if another process has opened it.
+pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
+    let EngineOptions { home, project, merged, choice, budget, hold, scripted, backend, clock, ids } = options;
     let folder = home.project(project.id);
     let lock = EngineLock::acquire(&folder.lock(), clock.now())?;
-    private::tighten(&home, &folder);
+    permissions::tighten(&home, &folder);
     let (records, spill) = (folder.root().join("running"), folder.root().join("spill"));
     clean_up(&records, &spill).await;
     for place in [home.root(), folder.root(), &folder.sessions(), &folder.blobs()] {
@@ -96,27 +95,29 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
     };
     let store = Store::start_watched(store_options, move |task, events| {
         let events = events.to_vec();
-        shown.seal(task, |shown| drop(watch_store.send(Incoming::Kept { task, shown, events })));
+        shown.seal(task, |shown| drop(watch_store.send(Incoming::EventsSaved { task, shown, events })));
     })?;
 
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
     let tree = load_tree(&mut tree_file, store.sessions(), &ids, clock.as_ref())?;
-    settle_removals(&mut tree_file, &store).await?;
-    let digests = Digests::load(Arc::new(RealDisk), folder.digests());
-    // The sessions and the repository know nothing of each other, and a person waits for both.
-    let (read, found) =
-        tokio::join!(read_sessions(&store, &tree, &ids, digests), open_repository(&project, &folder, &records, &tree));
-    let ((mut summaries, digests), (worktrees, agent_git)) = (read?, found?);
-    settle_landings(&worktrees, &store, &tree, &mut summaries, clock.as_ref()).await;
+    record_removals(&mut tree_file, &store).await?;
+    let state_cache = StateCache::load(Arc::new(RealDisk), folder.digests());
+    // The sessions and the repository are independent, so open both at once to save startup time.
+    let (read, found) = tokio::join!(
+        read_sessions(&store, &tree, &ids, state_cache),
+        open_repository(&project, &folder, &records, &tree)
+    );
+    let ((mut summaries, state_cache), (worktrees, agent_git)) = (read?, found?);
+    finish_merges(&worktrees, &store, &tree, &mut summaries, clock.as_ref()).await;
 
     secrets::remember(&merged);
     let warns_of_root = !hold && secrets::are_exposed(&merged) && File::create_new(home.warned_of_root()).is_ok();
     let settings = merged.settings.clone();
     let mut models = Models::new(settings.clone(), choice, Arc::clone(&clock));
     if let Some(provider) = scripted {
-        models = models.scripted(provider);
+        models = models.with_script(provider);
     }
-    let servers = unapproved(&merged);
+    let servers = unapproved_servers(&merged);
     let tool_lists = Arc::new(ToolListFile::load(folder.tool_lists(), incoming.clone()));
     let names: Vec<String> = merged.servers.iter().map(|server| server.name.clone()).collect();
     let changed_tools = tool_lists.changes(&names);
@@ -132,8 +133,8 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
             tool_lists: Some(Arc::clone(&tool_lists) as Arc<dyn mcp::ToolLists>),
         },
     );
-    let post = PostOffice::new(home.clone(), project.clone(), ids.clone(), incoming.clone());
-    let limits = Limits {
+    let project_inbox = ProjectInbox::new(home.clone(), project.clone(), ids.clone(), incoming.clone());
+    let limits = EngineLimits {
         max_depth: settings.max_depth,
         max_tasks: settings.max_tasks,
         max_tasks_per_turn: settings.max_tasks_per_turn,
@@ -145,40 +146,46 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         review: settings.review,
         hold,
     };
-    let model = models.of_root();
+    let model = models.root_model();
     let approvals = Approvals::new(&settings);
-    let ground =
-        Ground { project: project.clone(), worktrees: folder.worktrees(), model, servers, approvals, changed_tools };
-    let profile_folders = profiles::Folders {
+    let project_env = ProjectEnv {
+        project: project.clone(),
+        worktrees: folder.worktrees(),
+        model,
+        servers,
+        approvals,
+        changed_tools,
+    };
+    let profile_folders = profiles::ProfileFolders {
         user: home.agents(),
         project: Some((project.path.clone(), RepoFiles::new(&project.path).agents())),
     };
-    let mut machine = Machine::new(tree, ground, limits, ids.clone());
+    let mut machine = Machine::new(tree, project_env, limits, ids.clone());
     machine.set_profiles(Profiles::load(&profile_folders, &settings.profile));
-    let places = SecretPlaces::from_env().with_data_folder(&home, &folder).open(&project.path);
+    let secret_paths = SecretPaths::from_env().with_data_folder(&home, &folder).open(&project.path);
     let queries = Queries {
         home: home.clone(),
         project: project.clone(),
         settings: settings.clone(),
         clock: Arc::clone(&clock),
-        reader: LazyReader::Open(Arc::new(Reader::new(worktrees.clone(), store.sessions().clone()))),
+        reader: LazyReader::Open(Arc::new(WorkReader::new(worktrees.clone(), store.sessions().clone()))),
         sessions: store.sessions().clone(),
         blobs: store.blobs().clone(),
     };
-    let parts = Arc::new(Parts {
+    let ctx = Arc::new(EngineContext {
         project,
         profiles: profile_folders,
-        secrets: places,
-        guarded: home.guarded(),
+        secrets: secret_paths,
+        protected_folders: home.guarded(),
         settings_files: queries.settings_files(),
         hook_notices: HookNotices::default(),
-        hinted: folder.hinted_at_hook(),
+        hook_hint_mark: folder.hinted_at_hook(),
         settings,
         store,
         tree_file: Mutex::new(tree_file),
-        digests: Mutex::new(digests),
+        state_cache: Mutex::new(state_cache),
         worktrees,
-        radar: Radar::default(),
+        conflict_scanner: ConflictScanner::default(),
         agent_git,
         models,
         pool: Arc::new(pool),
@@ -191,56 +198,57 @@ pub async fn open(options: Options) -> Result<Handle, Fault> {
         agents,
         records,
         spill,
-        measuring: tokio::sync::Semaphore::new(1),
-        post: post.clone(),
+        measure_permits: tokio::sync::Semaphore::new(1),
+        project_inbox: project_inbox.clone(),
     });
-    let backend = backend.unwrap_or_else(|| Arc::new(Native(Arc::clone(&parts))));
+    let backend = backend.unwrap_or_else(|| Arc::new(Native(Arc::clone(&ctx))));
     machine.set_backend(backend.name(), backend.capabilities());
-    let (rounds, plans) = open_rounds(&parts.project.path, hold, incoming.clone()).await;
+    let (recurring, plans) = open_recurring(&ctx.project.path, hold, incoming.clone()).await;
     machine.set_timed(plans.timed());
-    let (ended, over) = watch::channel(false);
+    let (ended_sender, ended) = watch::channel(false);
     let heads = summaries.iter().filter_map(|(task, summary)| Some((*task, summary.head?))).collect();
     let sessions = summaries.into_iter().map(|(task, summary)| (task, summary.state)).collect();
-    let mut briefing: Vec<Notice> = if hold { Vec::new() } else { elsewhere(&parts.project).into_iter().collect() };
+    let mut startup_notices: Vec<Notice> =
+        if hold { Vec::new() } else { other_branch_notice(&ctx.project).into_iter().collect() };
     if warns_of_root {
-        briefing.push(Notice { level: Level::Warning, text: secrets::ROOT_WARNING.to_owned(), task: None });
+        startup_notices.push(Notice { level: Level::Warning, text: secrets::ROOT_WARNING.to_owned(), task: None });
     }
-    let driver = Driver::new(machine, parts, backend, lock, heads, rounds, briefing);
+    let driver = Driver::new(machine, ctx, backend, lock, heads, recurring, startup_notices);
     tokio::spawn(async move {
-        driver.live(Input::Boot { sessions }, plans, inbox, agent_requests).await;
-        let _ = ended.send(true);
+        driver.run(Input::Boot { sessions }, plans, inbox, agent_requests).await;
+        let _ = ended_sender.send(true);
     });
-    post.open().await;
-    Ok(Handle::new(Local { incoming, queries, over }))
+    project_inbox.open().await;
+    Ok(Handle::new(Local { incoming, queries, ended }))
 }
 
-/// Says where work goes if the checkout, in which the root works, is on another branch.
-fn elsewhere(project: &Project) -> Option<Notice> {
-    let branch = git::place::Place::of(&project.path).ok()?.branch().ok()?;
+/// Warns if the checkout, in which the root works, is not on the base branch.
+fn other_branch_notice(project: &Project) -> Option<Notice> {
+    let branch = git::discover::RepoLocation::of(&project.path).ok()?.branch().ok()?;
     let base = &project.base_branch;
     let text = format!(
-        "you are on {branch}, and work starts from and goes to {base}: switch to it, or name another base with `mxd init \
-         --base BRANCH`"
+        "You are on {branch}, but tasks start from and merge into {base}. Switch to {base}, or set another base with `mxd init \
+         --base BRANCH`."
     );
     (branch != *base).then_some(Notice { level: Level::Warning, text, task: None })
 }
 
-/// Returns the tool servers that the repository asks for and the person has not decided about.
-fn unapproved(merged: &Merged) -> Vec<Unapproved> {
+/// Returns the MCP servers of the repository that the user has not decided about.
+fn unapproved_servers(merged: &Merged) -> Vec<UnapprovedServer> {
     let declined = &merged.settings.declined_mcp_servers;
     let waiting = merged.servers.iter().filter_map(|server| match &server.state {
         ServerState::NeedsApproval { hash } if !declined.contains(hash) => {
-            Some(Unapproved { name: server.name.clone(), hash: hash.clone(), entry: server.in_full() })
+            Some(UnapprovedServer { name: server.name.clone(), hash: hash.clone(), entry: server.in_full() })
         }
         ServerState::NeedsApproval { .. } | ServerState::Active | ServerState::Disabled => None,
     });
     waiting.collect()
 }
 
-/// Ends what a crash left running and forgets the output it was writing.
+/// Kills processes that a crash left running, and deletes their output files.
 async fn clean_up(records: &Path, spill: &Path) {
     let (records, spill) = (records.to_owned(), spill.to_owned());
-    // Nothing of it is needed; what cannot be removed now is removed at the next start.
+    // If this fails, the next start tries again.
     let _ = tokio::task::spawn_blocking(move || {
         process::sweep(&records);
         let _ = std::fs::remove_dir_all(&spill);
@@ -248,17 +256,17 @@ async fn clean_up(records: &Path, spill: &Path) {
     .await;
 }
 
-/// Returns the tree. A project's first one is saved before anything refers to it. The caller holds the lock.
+/// Returns the tree. Creates and saves a new one for a new project. The caller must hold the lock.
 pub fn load_tree(file: &mut TreeFile, sessions: &Sessions, ids: &IdSource, clock: &dyn Clock) -> Result<Tree, Fault> {
     if let Some(rebuilt) = file.load_beside(sessions)? {
         for note in &rebuilt.notes {
-            tracing::warn!(note, "the tree was put in order");
+            tracing::warn!(note, "the tree was repaired");
         }
         for node in rebuilt.tree.all() {
             ids.observe(node.id.ulid());
         }
         for path in file.remove_unfinished(sessions)? {
-            tracing::info!(path = %path.display(), "a session was removed that an import or a change left unfinished");
+            tracing::info!(path = %path.display(), "removed an unfinished session");
         }
         return Ok(rebuilt.tree);
     }
@@ -271,49 +279,53 @@ pub fn load_tree(file: &mut TreeFile, sessions: &Sessions, ids: &IdSource, clock
     Ok(tree)
 }
 
-/// Says in the sessions of removed tasks that they were removed, where a killed process did not come to that.
-async fn settle_removals(file: &mut TreeFile, store: &Store) -> Result<(), Fault> {
-    for task in file.untold_removals(store.sessions())? {
+/// Records in the sessions of removed tasks that they were removed, if a killed process did not get that far.
+async fn record_removals(file: &mut TreeFile, store: &Store) -> Result<(), Fault> {
+    for task in file.unrecorded_removals(store.sessions())? {
         if let Err(error) = store.submit(task, None, vec![TaskChanged::Removed.into()]).await {
             // The next start tries again.
-            tracing::warn!(%task, %error, "a session could not be told that its task was removed");
+            tracing::warn!(%task, %error, "the removal of a task could not be recorded in its session");
             return Ok(());
         }
     }
-    file.removals_settled();
+    file.clear_removals();
     Ok(())
 }
 
-/// Returns what the sessions of all tasks add up to, and the digests without those that turned out to be of no use.
+/// Returns the session states of all tasks, and the cache without useless entries.
 async fn read_sessions(
     store: &Store,
     tree: &Tree,
     ids: &IdSource,
-    mut digests: Digests,
-) -> Result<(Vec<(TaskId, Summary)>, Digests), Fault> {
+    mut state_cache: StateCache,
+) -> Result<(Vec<(TaskId, Summary)>, StateCache), Fault> {
     let (sessions, ids) = (store.sessions().clone(), ids.clone());
     let tasks: Vec<TaskId> = tree.all().map(|node| node.id).collect();
     let read = tokio::task::spawn_blocking(move || {
-        let summaries = digests.summaries(&sessions, &tasks)?;
+        let summaries = state_cache.summaries(&sessions, &tasks)?;
         for head in summaries.iter().filter_map(|(_, summary)| summary.head) {
             ids.observe(head.ulid());
         }
-        Ok::<_, StoreError>((summaries, digests))
+        Ok::<_, StoreError>((summaries, state_cache))
     });
     Ok(read.await.map_err(|error| Fault::internal(error.to_string()))??)
 }
 
-/// Returns what is known of recurring tasks. Where nothing is launched, nothing comes round.
-async fn open_rounds(top: &Path, hold: bool, incoming: mpsc::UnboundedSender<Incoming>) -> (Rounds, Found) {
-    let (top, fallback) = (top.to_owned(), Rounds::none(top));
+/// Opens the recurring tasks. With `hold` there are none.
+async fn open_recurring(
+    top: &Path,
+    hold: bool,
+    incoming: mpsc::UnboundedSender<Incoming>,
+) -> (RecurringTasks, RecurringPlans) {
+    let (top, fallback) = (top.to_owned(), RecurringTasks::none(top));
     if hold {
-        return (fallback, Found::default());
+        return (fallback, RecurringPlans::default());
     }
-    let opened = tokio::task::spawn_blocking(move || Rounds::open(&top, incoming));
-    opened.await.unwrap_or_else(|_| (fallback, Found::default()))
+    let opened = tokio::task::spawn_blocking(move || RecurringTasks::open(&top, incoming));
+    opened.await.unwrap_or_else(|_| (fallback, RecurringPlans::default()))
 }
 
-/// Returns the worktrees, without what a killed process left there, and what agents are to know of git.
+/// Opens the worktrees, removes what a killed process left there, and prepares git for agents.
 async fn open_repository(
     project: &Project,
     folder: &ProjectFolder,
@@ -325,74 +337,77 @@ async fn open_repository(
     let (common, place) = (worktrees.main().common.clone(), folder.worktrees());
     let repaired = tokio::task::spawn_blocking(move || repair_links(&common, &place)).await;
     if let Ok(Err(error)) = repaired {
-        tracing::warn!(%error, "the links of worktrees could not be looked at");
+        tracing::warn!(%error, "the links of worktrees could not be repaired");
     }
     let agent_git = AgentGit::prepare(worktrees.main(), &folder.root().join("hooks")).await.map_err(failed)?;
     if let Err(error) = worktrees.break_locks().await {
         tracing::warn!(%error, "locks that a killed process left could not be removed");
     }
-    match worktrees.mend_torn().await {
-        Ok(mended) if mended.is_empty() => {}
-        Ok(mended) => tracing::warn!(?mended, "what a loss of power had left half written was taken away"),
-        Err(error) => tracing::warn!(%error, "whether objects were left half written could not be found out"),
+    match worktrees.repair_torn_writes().await {
+        Ok(repaired) if repaired.is_empty() => {}
+        Ok(repaired) => tracing::warn!(?repaired, "half-written objects of a power loss were removed"),
+        Err(error) => tracing::warn!(%error, "cannot check for half-written objects"),
     }
     if let Err(error) = worktrees.merge_memory_by_union().await {
         tracing::warn!(%error, "the project's memory will not merge by union");
     }
-    tidy(&worktrees, tree).await;
+    finish_worktree_removals(&worktrees, tree).await;
     Ok((worktrees, agent_git))
 }
 
-/// Finishes what was being taken away when the last process ended.
-async fn tidy(worktrees: &Worktrees, tree: &Tree) {
-    let known: Vec<Known> = tree
+/// Finishes worktree removals that the last process did not complete.
+async fn finish_worktree_removals(worktrees: &Worktrees, tree: &Tree) {
+    let known: Vec<OwnedWorktree> = tree
         .all()
-        .filter_map(|node| Some(Known { path: node.worktree.clone()?, branch: node.branch.clone()? }))
+        .filter_map(|node| Some(OwnedWorktree { path: node.worktree.clone()?, branch: node.branch.clone()? }))
         .collect();
     if let Err(error) = worktrees.tidy(&known).await {
-        tracing::warn!(%error, "worktrees could not be tidied");
+        tracing::warn!(%error, "interrupted worktree removals could not be finished");
     }
     let _ = worktrees.empty_trash().await;
 }
 
-/// Finishes or undoes landings that a crash interrupted, and says in the sessions what the repository knows and they do
-/// not. What is appended here reaches the machine like any other event.
-async fn settle_landings(
+/// Finishes or undoes merges that a crash interrupted, and records merges that the sessions do not know. The machine
+/// gets the appended events like any others.
+async fn finish_merges(
     worktrees: &Worktrees,
     store: &Store,
     tree: &Tree,
     summaries: &mut [(TaskId, Summary)],
     clock: &dyn Clock,
 ) {
-    match worktrees.recover_landings().await {
+    match worktrees.recover_merges().await {
         Ok(recovered) => recovered.iter().for_each(|recovered| match recovered {
-            Recovered::Undone { task } => tracing::info!(%task, "a merge that had not happened yet was undone"),
-            Recovered::Finished { task, .. } => tracing::info!(%task, "a merge that was interrupted was finished"),
-            Recovered::Unsettled { task, checkout, files } => {
+            RecoveredMerge::Undone { task } => tracing::info!(%task, "an interrupted merge was undone"),
+            RecoveredMerge::Finished { task, .. } => tracing::info!(%task, "an interrupted merge was finished"),
+            RecoveredMerge::Blocked { task, checkout, files } => {
                 tracing::warn!(%task, ?checkout, ?files, "a merge was interrupted and files were changed since");
             }
         }),
-        Err(error) => tracing::warn!(%error, "interrupted merges could not be looked at"),
+        Err(error) => tracing::warn!(%error, "interrupted merges could not be recovered"),
     }
-    let undoable = match worktrees.undoable().await {
+    let undoable = match worktrees.undoable_merges().await {
         Ok(undoable) => undoable,
         Err(error) => return tracing::warn!(%error, "merges that can be undone could not be listed"),
     };
     for node in tree.all() {
         let mut work = summaries.iter_mut().find(|(task, _)| *task == node.id).map(|(_, found)| &mut found.state.work);
-        let said = work.as_ref().and_then(|work| work.landing.clone());
+        let recorded = work.as_ref().and_then(|work| work.last_merge.clone());
         let known = undoable.iter().find(|known| known.task == node.id);
         let at = clock.now();
         let mut bodies: Vec<Body> = Vec::new();
-        if let Some(said) = said.as_ref().filter(|said| known.is_none_or(|known| known.undo != said.undo)) {
-            bodies.push(Work::LandingUndone { undo: said.undo.clone(), at }.into());
+        if let Some(recorded) =
+            recorded.as_ref().filter(|recorded| known.is_none_or(|known| known.undo != recorded.undo))
+        {
+            bodies.push(Work::MergeUndone { undo: recorded.undo.clone(), at }.into());
         }
-        if let Some(known) = known.filter(|known| said.as_ref().is_none_or(|said| said.undo != known.undo)) {
+        if let Some(known) = known.filter(|known| recorded.as_ref().is_none_or(|recorded| recorded.undo != known.undo))
+        {
             let (target, from, to, undo) =
                 (known.target.clone(), known.from.clone(), known.to.clone(), known.undo.clone());
-            let landing = Landing { target, how: How::Merge, from, to, undo, at };
-            bodies.push(Work::Landed { landing }.into());
-            // The machine starts with what was read before: it must not make this merge again.
+            let merge = MergeRecord { target, how: MergeStrategy::Merge, from, to, undo, at };
+            bodies.push(Work::Merged { merge }.into());
+            // The machine boots with the state that was read before. It must not repeat this merge.
             if let Some(work) = &mut work {
                 work.queued = None;
             }
@@ -400,7 +415,7 @@ async fn settle_landings(
         if !bodies.is_empty()
             && let Err(error) = store.submit(node.id, None, bodies).await
         {
-            tracing::warn!(task = %node.id, %error, "a merge could not be noted in the session");
+            tracing::warn!(task = %node.id, %error, "a merge could not be recorded in the session");
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The profiles that exist: built in, the person's, the repository's. What a name means, for a new task and for a launch.
+//! The available profiles: built-in, the user's and the repository's. Resolves profile names for new tasks and for
+//! launches.
 //!
-//! A task keeps its profile by a name that says where the profile comes from, so nothing that is added later takes its
-//! place. A profile that is missing or cannot be used is a fault with its file and line; nothing stands in for it.
+//! A task stores the full name of its profile, which includes the source, so that a profile added later cannot replace
+//! it. A missing or invalid profile is an error with its file and line. There is no fallback.
 
 mod toolset;
 
@@ -9,15 +10,15 @@ use std::path::{Path, PathBuf};
 
 use crate::base::Fault;
 use crate::config::problem::Severity;
-use crate::config::profile::{Flaw, Profile, Source, Trouble, full_name, split_name};
+use crate::config::profile::{Profile, ProfileProblem, ProfileProblemKind, Source, full_name, split_name};
 use crate::engine::snapshot::ProfileView;
 use crate::git::repo_file::{self, Refusal, RepoFileError};
-use crate::model::task::USUAL_PROFILE;
+use crate::model::task::DEFAULT_PROFILE;
 pub use toolset::Toolset;
 
-/// How many files of a folder are looked at, and how long each may be.
-const MOST_FILES: usize = 500;
-const MOST_BYTES: usize = 128 << 10;
+/// How many files of a folder are read, and how long each may be.
+const MAX_FILES: usize = 500;
+const MAX_BYTES: usize = 128 << 10;
 
 const BUILT_IN: [(&str, &str); 4] = [
     ("orchestrator", include_str!("../../assets/profiles/orchestrator.md")),
@@ -26,44 +27,43 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("researcher", include_str!("../../assets/profiles/researcher.md")),
 ];
 
-/// Where profiles are looked for.
+/// The folders that contain profiles.
 #[derive(Clone, Debug)]
-pub struct Folders {
+pub struct ProfileFolders {
     pub user: PathBuf,
-    /// The top of the repository, and its folder of profiles.
+    /// The top folder of the repository, and its folder of profiles.
     pub project: Option<(PathBuf, PathBuf)>,
 }
 
-/// A profile whose tools are known.
+/// A valid profile with its tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Usable {
+pub struct UsableProfile {
     pub profile: Profile,
     pub tools: Toolset,
 }
 
-/// A profile, or the file that should be one.
+/// A profile file, valid or not.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ProfileEntry {
     pub source: Source,
     pub name: String,
     pub file: String,
-    pub read: Result<Usable, Vec<Flaw>>,
-    /// What is worth knowing and stops nothing.
-    pub warnings: Vec<Flaw>,
+    pub read: Result<UsableProfile, Vec<ProfileProblem>>,
+    /// Problems that do not prevent the use of the profile.
+    pub warnings: Vec<ProfileProblem>,
 }
 
-impl Entry {
+impl ProfileEntry {
     pub fn full_name(&self) -> String {
         full_name(self.source, &self.name)
     }
 }
 
-/// All of them.
 #[derive(Clone, Debug)]
 pub struct Profiles {
-    entries: Vec<Entry>,
+    entries: Vec<ProfileEntry>,
     default: String,
-    folders: Option<Folders>,
+    folders: Option<ProfileFolders>,
 }
 
 impl Default for Profiles {
@@ -73,32 +73,32 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// Returns those that are part of the program.
+    /// Returns the profiles that are part of the program.
     pub fn built_in() -> Self {
         let entries = BUILT_IN.iter().map(|(name, text)| {
             let file = format!("the built-in profile {name}");
             entry(Source::BuiltIn, &file, name, Ok(text.as_bytes().to_vec()))
         });
-        Self { entries: entries.collect(), default: USUAL_PROFILE.to_owned(), folders: None }
+        Self { entries: entries.collect(), default: DEFAULT_PROFILE.to_owned(), folders: None }
     }
 
-    /// Reads every folder. `default` is the profile of a task for which none is chosen.
-    pub fn load(folders: &Folders, default: &str) -> Self {
-        let mut all = Self { default: default.to_owned(), folders: Some(folders.clone()), ..Self::built_in() };
-        all.entries.extend(read_folder(Source::User, &folders.user, None));
+    /// Reads all folders. `default` is the profile of a task that names none.
+    pub fn load(folders: &ProfileFolders, default: &str) -> Self {
+        let mut profiles = Self { default: default.to_owned(), folders: Some(folders.clone()), ..Self::built_in() };
+        profiles.entries.extend(read_folder(Source::User, &folders.user, None));
         if let Some((top, folder)) = &folders.project {
-            all.entries.extend(read_folder(Source::Project, folder, Some(top)));
+            profiles.entries.extend(read_folder(Source::Project, folder, Some(top)));
         }
-        all.tell_hidden();
-        all
+        profiles.warn_about_hidden();
+        profiles
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[ProfileEntry] {
         &self.entries
     }
 
-    /// Returns the profile of a new task. A bare name is the person's profile, else a built-in one, else the
-    /// repository's: a repository never takes the place of another.
+    /// Returns the profile for a new task. A bare name means the user's profile, then the built-in one, then the
+    /// repository's: a repository cannot replace another profile.
     pub fn choose(&self, name: Option<&str>) -> Result<&Profile, Fault> {
         let name = name.unwrap_or(&self.default);
         let (source, bare) = split_name(name);
@@ -107,12 +107,12 @@ impl Profiles {
         let found = sources.find_map(|source| self.find(source, bare));
         match found {
             Some(entry) => usable(entry).map(|usable| &usable.profile),
-            None => Err(self.missing(name)),
+            None => Err(self.unknown(name)),
         }
     }
 
-    /// Returns the profile that a task keeps as `full`.
-    pub fn bound(&self, full: &str) -> Result<&Usable, Fault> {
+    /// Returns the profile with the full name that a task stores.
+    pub fn by_full_name(&self, full: &str) -> Result<&UsableProfile, Fault> {
         let (source, name) = split_name(full);
         let source = source.unwrap_or(Source::BuiltIn);
         match self.find(source, name) {
@@ -120,19 +120,19 @@ impl Profiles {
             None => {
                 let file = match (source, &self.folders) {
                     (Source::User, Some(folders)) => Some(folders.user.join(format!("{name}.md"))),
-                    (Source::Project, Some(Folders { project: Some((_, folder)), .. })) => {
+                    (Source::Project, Some(ProfileFolders { project: Some((_, folder)), .. })) => {
                         Some(folder.join(format!("{name}.md")))
                     }
                     _ => None,
                 };
-                let was = file.map(|file| format!(": {} is not there", file.display())).unwrap_or_default();
-                Err(Fault::config(format!("the profile \"{full}\" of this task is gone{was}"))
-                    .hint("put the file back and try again, or make the task anew with another profile"))
+                let path = file.map(|file| format!(": {} is missing", file.display())).unwrap_or_default();
+                Err(Fault::config(format!("the task's profile \"{full}\" does not exist{path}"))
+                    .hint("restore the file and try again, or create the task again with another profile"))
             }
         }
     }
 
-    /// Returns those that can be chosen, each by the shortest name that means it.
+    /// Returns the valid profiles, each with the shortest name that identifies it.
     pub fn views(&self) -> Vec<ProfileView> {
         let usable = self.entries.iter().filter_map(|entry| Some((entry, entry.read.as_ref().ok()?)));
         let views = usable.map(|(entry, usable)| {
@@ -143,18 +143,18 @@ impl Profiles {
         views.collect()
     }
 
-    fn find(&self, source: Source, name: &str) -> Option<&Entry> {
+    fn find(&self, source: Source, name: &str) -> Option<&ProfileEntry> {
         self.entries.iter().find(|entry| entry.source == source && entry.name == name)
     }
 
-    fn missing(&self, name: &str) -> Fault {
+    fn unknown(&self, name: &str) -> Fault {
         let names: Vec<String> = self.views().into_iter().map(|view| view.name).collect();
-        let fault = Fault::user(format!("there is no profile \"{name}\"; there are {}", names.join(", ")));
-        fault.hint("`mxd agents` lists them and says what is wrong with those that cannot be used")
+        let fault = Fault::user(format!("there is no profile \"{name}\"; available: {}", names.join(", ")));
+        fault.hint("`mxd agents` lists profiles and their problems")
     }
 
-    /// Says of the repository's profiles which of them cannot be reached by their bare name.
-    fn tell_hidden(&mut self) {
+    /// Adds a warning to profiles of the repository that their bare name does not reach.
+    fn warn_about_hidden(&mut self) {
         let taken: Vec<(String, Source)> = self
             .entries
             .iter()
@@ -163,46 +163,54 @@ impl Profiles {
             .collect();
         for entry in self.entries.iter_mut().filter(|entry| entry.source == Source::Project) {
             let Some((name, source)) = taken.iter().find(|(name, _)| *name == entry.name) else { continue };
-            let taken = if *source == Source::User { "a profile of your own" } else { "a built-in profile" };
-            entry.warnings.push(Flaw::new(&entry.file, None, Trouble::Hidden { name: name.clone(), taken }));
+            let taken = if *source == Source::User { "your own profile" } else { "a built-in profile" };
+            entry.warnings.push(ProfileProblem::new(
+                &entry.file,
+                None,
+                ProfileProblemKind::Hidden { name: name.clone(), taken },
+            ));
         }
     }
 }
 
-fn usable(entry: &Entry) -> Result<&Usable, Fault> {
-    entry.read.as_ref().map_err(|flaws| {
-        let lines: Vec<String> = flaws.iter().map(ToString::to_string).collect();
+fn usable(entry: &ProfileEntry) -> Result<&UsableProfile, Fault> {
+    entry.read.as_ref().map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Fault::config(format!("the profile \"{}\" cannot be used: {}", entry.full_name(), lines.join("; ")))
-            .hint("correct the file; `mxd agents` checks it")
+            .hint("fix the file; `mxd agents` checks it")
     })
 }
 
-fn entry(source: Source, file: &str, stem: &str, bytes: Result<Vec<u8>, Trouble>) -> Entry {
+fn entry(source: Source, file: &str, stem: &str, bytes: Result<Vec<u8>, ProfileProblemKind>) -> ProfileEntry {
     let read = bytes
-        .map_err(|trouble| vec![Flaw::new(file, None, trouble)])
+        .map_err(|trouble| vec![ProfileProblem::new(file, None, trouble)])
         .and_then(|bytes| Profile::read(source, file, stem, &bytes))
         .and_then(|profile| {
-            let (tools, mut told) = Toolset::read(&profile);
-            if told.iter().any(|flaw| flaw.severity() == Severity::Error) {
-                told.retain(|flaw| flaw.severity() == Severity::Error);
-                return Err(told);
+            let (tools, mut tool_problems) = Toolset::read(&profile);
+            if tool_problems.iter().any(|problem| problem.severity() == Severity::Error) {
+                tool_problems.retain(|problem| problem.severity() == Severity::Error);
+                return Err(tool_problems);
             }
-            Ok((Usable { profile, tools }, told))
+            Ok((UsableProfile { profile, tools }, tool_problems))
         });
     match read {
-        Ok((usable, told)) => {
-            let warnings = usable.profile.warnings.iter().cloned().chain(told).collect();
+        Ok((usable, tool_problems)) => {
+            let warnings = usable.profile.warnings.iter().cloned().chain(tool_problems).collect();
             let name = usable.profile.name.clone();
-            Entry { source, name, file: file.to_owned(), read: Ok(usable), warnings }
+            ProfileEntry { source, name, file: file.to_owned(), read: Ok(usable), warnings }
         }
-        Err(flaws) => {
-            Entry { source, name: stem.to_owned(), file: file.to_owned(), read: Err(flaws), warnings: Vec::new() }
-        }
+        Err(problems) => ProfileEntry {
+            source,
+            name: stem.to_owned(),
+            file: file.to_owned(),
+            read: Err(problems),
+            warnings: Vec::new(),
+        },
     }
 }
 
-/// Reads the profiles of a folder, in the order of their files. No folder: no profiles.
-fn read_folder(source: Source, folder: &Path, within: Option<&Path>) -> Vec<Entry> {
+/// Reads the profiles of a folder, sorted by file name. Empty if the folder does not exist.
+fn read_folder(source: Source, folder: &Path, within: Option<&Path>) -> Vec<ProfileEntry> {
     let Ok(listed) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut files: Vec<PathBuf> = listed
         .flatten()
@@ -210,44 +218,47 @@ fn read_folder(source: Source, folder: &Path, within: Option<&Path>) -> Vec<Entr
         .filter(|path| path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("md")))
         .collect();
     files.sort();
-    files.truncate(MOST_FILES);
-    let mut entries: Vec<Entry> = Vec::new();
+    files.truncate(MAX_FILES);
+    let mut entries: Vec<ProfileEntry> = Vec::new();
     for path in files {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        // A note beside the profiles is none.
         if stem.eq_ignore_ascii_case("readme") {
             continue;
         }
         let shown = within.and_then(|top| path.strip_prefix(top).ok()).unwrap_or(&path).display().to_string();
         let mut found = entry(source, &shown, &stem, read_file(&path, within));
         if entries.iter().any(|other| other.name == found.name) {
-            let flaw = Flaw::new(&shown, None, Trouble::SameName(found.name.clone()));
-            // It is listed under its file's name: the name belongs to the first.
-            found = Entry { name: format!("{stem}.md"), read: Err(vec![flaw]), warnings: Vec::new(), ..found };
+            let problem = ProfileProblem::new(&shown, None, ProfileProblemKind::SameName(found.name.clone()));
+            // The first file keeps the name. This one is listed under its file name.
+            found =
+                ProfileEntry { name: format!("{stem}.md"), read: Err(vec![problem]), warnings: Vec::new(), ..found };
         }
         entries.push(found);
     }
     entries
 }
 
-/// Returns what is in a file. A link must not lead out of the repository: what an agent is told of a file's faults must
-/// not be told of another's.
-fn read_file(path: &Path, within: Option<&Path>) -> Result<Vec<u8>, Trouble> {
-    let limit = MOST_BYTES as u64;
-    // The user's own folder may be a link to anywhere; the files in it are regular all the same.
+/// Reads a profile file. A link must not lead out of the repository: agents see the problems of a profile, which must
+/// not reveal another file's content.
+fn read_file(path: &Path, within: Option<&Path>) -> Result<Vec<u8>, ProfileProblemKind> {
+    let limit = MAX_BYTES as u64;
+    // The user's own folder may be a link. Its files are read all the same.
     let (top, file) = match within {
         Some(top) => (top.to_owned(), path.to_owned()),
         None => {
-            let real = std::fs::canonicalize(path).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+            let real =
+                std::fs::canonicalize(path).map_err(|error| ProfileProblemKind::Unreadable(error.to_string()))?;
             (real.parent().unwrap_or(Path::new("/")).to_owned(), real)
         }
     };
     match repo_file::read(&top, &file, limit) {
         Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err(Trouble::Unreadable("it is not there".to_owned())),
-        Err(RepoFileError { refusal: Refusal::LeadsOut | Refusal::LeadsIntoGit, .. }) => Err(Trouble::LeadsOut),
-        Err(RepoFileError { refusal: Refusal::TooLarge(_), .. }) => Err(Trouble::TooLong(MOST_BYTES >> 10)),
-        Err(RepoFileError { refusal, .. }) => Err(Trouble::Unreadable(refusal.to_string())),
+        Ok(None) => Err(ProfileProblemKind::Unreadable("it does not exist".to_owned())),
+        Err(RepoFileError { refusal: Refusal::LeadsOut | Refusal::LeadsIntoGit, .. }) => {
+            Err(ProfileProblemKind::LeadsOut)
+        }
+        Err(RepoFileError { refusal: Refusal::TooLarge(_), .. }) => Err(ProfileProblemKind::TooLong(MAX_BYTES >> 10)),
+        Err(RepoFileError { refusal, .. }) => Err(ProfileProblemKind::Unreadable(refusal.to_string())),
     }
 }
 

@@ -1,8 +1,9 @@
-//! Which project a repository belongs to, also after it, or the data folder, was moved; and a registry that was lost.
+//! Finds the project of a repository, even after the repository or the data folder was moved, and restores a lost
+//! registry.
 //!
-//! A project is known by its path in the registry, by the mark in the repository's git folder, by its own entry in its folder,
-//! and, where an earlier version left none of these, by the refs of its tasks. [`look`] changes nothing; the others bring
-//! all of them up to date.
+//! A project is recognised by its path in the registry, by the mark in the repository's git folder, by the entry in
+//! its own folder, and, if an old version left none of these, by the refs of its tasks. [`identify`] and
+//! [`find_for_reading`] change nothing; the other functions update all of these.
 
 mod lost;
 
@@ -12,24 +13,24 @@ use std::sync::Arc;
 
 use crate::base::{Clock as _, Fault, IdSource, ProjectId, SystemClock};
 use crate::config::paths::Home;
-use crate::git::place::Place;
+use crate::git::discover::RepoLocation;
 use crate::git::worktree::repair_links;
 use crate::model::Project;
-use crate::model::project::{Evidence, Recognised};
+use crate::model::project::{ProjectMatch, RepositoryEvidence};
 use crate::store::RealDisk;
 use crate::store::registry::Registry;
-use crate::store::repository_mark::{self, Owner};
+use crate::store::repository_owners::{self, Owner};
 
-pub use lost::{Lost, lost, restore};
+pub use lost::{LostProject, lost_projects, restore};
 
-/// What a repository is to a data folder.
+/// The relation of a repository to a data folder.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Standing {
-    /// It is the repository of this project, which may still be registered for another path.
+pub enum RepositoryStatus {
+    /// The repository belongs to this project, which may be registered with an old path.
     Project(Box<Project>),
-    /// It is the repository of this project, which is not in the registry.
+    /// The repository belongs to this project, which is not in the registry.
     Unlisted(ProjectId),
-    /// It is a copy of the repository of this project, and has none itself.
+    /// The repository is a copy of this project's repository and has no project itself.
     Copy(Box<Project>),
     Unknown,
 }
@@ -39,15 +40,16 @@ pub fn registry(home: &Home) -> Registry {
 }
 
 /// Finds the project of a repository. Changes nothing.
-pub fn look(home: &Home, place: &Place) -> Result<Standing, Fault> {
+pub fn identify(home: &Home, place: &RepoLocation) -> Result<RepositoryStatus, Fault> {
     let registry = registry(home);
     let registered = registry.list()?;
     let marked: Vec<ProjectId> = marks(place).into_iter().map(|owner| owner.project).collect();
     let is_known = |id: &ProjectId| registered.iter().any(|project| project.id == *id);
     let unlisted = if marked.iter().all(is_known) { Vec::new() } else { lost::entries(&registry, &registered)? };
-    let evidence = Evidence { top: &place.top, marked: &marked, registered: &registered, unlisted: &unlisted };
+    let evidence =
+        RepositoryEvidence { top: &place.top, marked: &marked, registered: &registered, unlisted: &unlisted };
     let mut recognised = evidence.recognise(|project| is_elsewhere(project, place));
-    if recognised == Recognised::Unknown {
+    if recognised == ProjectMatch::Unknown {
         recognised = lost::by_refs(home, &registry, &registered, place)?;
     }
     let listed = |id: ProjectId| {
@@ -55,51 +57,52 @@ pub fn look(home: &Home, place: &Place) -> Result<Standing, Fault> {
         known.cloned().map(Box::new).ok_or_else(|| Fault::internal("a project was recognised that is not known"))
     };
     Ok(match recognised {
-        Recognised::Registered(id) | Recognised::Moved(id) => Standing::Project(listed(id)?),
-        Recognised::Unlisted(id) => Standing::Unlisted(id),
-        Recognised::Copy(id) => Standing::Copy(listed(id)?),
-        Recognised::Unknown => Standing::Unknown,
+        ProjectMatch::Registered(id) | ProjectMatch::Moved(id) => RepositoryStatus::Project(listed(id)?),
+        ProjectMatch::Unlisted(id) => RepositoryStatus::Unlisted(id),
+        ProjectMatch::Copy(id) => RepositoryStatus::Copy(listed(id)?),
+        ProjectMatch::Unknown => RepositoryStatus::Unknown,
     })
 }
 
-/// Finds the project of a repository for reading: as it would be if it was attached. Changes nothing.
-pub fn peek(home: &Home, place: &Place) -> Result<Option<Project>, Fault> {
-    Ok(match look(home, place)? {
-        Standing::Project(project) if is_at(&project, place) => Some(*project),
-        Standing::Project(project) => Some(project.moved_to(&place.top)),
-        Standing::Unlisted(_) | Standing::Copy(_) | Standing::Unknown => None,
+/// Finds the project of a repository for reading, with its current path. Changes nothing.
+pub fn find_for_reading(home: &Home, place: &RepoLocation) -> Result<Option<Project>, Fault> {
+    Ok(match identify(home, place)? {
+        RepositoryStatus::Project(project) if is_at(&project, place) => Some(*project),
+        RepositoryStatus::Project(project) => Some(project.moved_to(&place.top)),
+        RepositoryStatus::Unlisted(_) | RepositoryStatus::Copy(_) | RepositoryStatus::Unknown => None,
     })
 }
 
-/// Finds the project of a repository. One whose repository was moved is registered for the new path, and its worktrees are
-/// linked to it again; the marks of one that an earlier version registered are written.
-pub fn find(home: &Home, place: &Place) -> Result<Option<Project>, Fault> {
-    match look(home, place)? {
-        Standing::Project(project) => attach(home, place, &project).map(Some),
-        Standing::Unlisted(id) => Err(unlisted(home, id)),
-        Standing::Copy(_) | Standing::Unknown => Ok(None),
+/// Finds the project of a repository. If the repository was moved, updates the registered path and relinks the
+/// worktrees. Adds missing marks.
+pub fn find(home: &Home, place: &RepoLocation) -> Result<Option<Project>, Fault> {
+    match identify(home, place)? {
+        RepositoryStatus::Project(project) => attach(home, place, &project).map(Some),
+        RepositoryStatus::Unlisted(id) => Err(unlisted(home, id)),
+        RepositoryStatus::Copy(_) | RepositoryStatus::Unknown => Ok(None),
     }
 }
 
-/// As [`find`]. A repository without a project gets one, with the base branch that `base` gives. Tells whether it is new.
+/// Like [`find`], but registers a project if the repository has none. `base` provides its base branch. The second part
+/// of the result is true if the project is new.
 pub fn find_or_register(
     home: &Home,
-    place: &Place,
+    place: &RepoLocation,
     base: impl FnOnce() -> Result<String, Fault>,
 ) -> Result<(Project, bool), Fault> {
-    let standing = look(home, place)?;
-    let is_copy = match standing {
-        Standing::Project(project) => return Ok((attach(home, place, &project)?, false)),
-        Standing::Unlisted(id) => return Err(unlisted(home, id)),
-        Standing::Copy(_) => true,
-        Standing::Unknown => false,
+    let status = identify(home, place)?;
+    let is_copy = match status {
+        RepositoryStatus::Project(project) => return Ok((attach(home, place, &project)?, false)),
+        RepositoryStatus::Unlisted(id) => return Err(unlisted(home, id)),
+        RepositoryStatus::Copy(_) => true,
+        RepositoryStatus::Unknown => false,
     };
     let project = registry(home).register(new_project(&place.top, &base()?))?;
-    let owner = Owner { project: project.id, home: spelled(home.root()) };
+    let owner = Owner { project: project.id, home: canonical(home.root()) };
     let marked = if is_copy {
-        repository_mark::replace(&place.common, &owner)
+        repository_owners::replace(&place.common, &owner)
     } else {
-        repository_mark::add(&place.common, &owner)
+        repository_owners::add(&place.common, &owner)
     };
     if let Err(error) = marked {
         tracing::warn!(%error, "the repository could not be marked; if it is moved, it is not recognised");
@@ -107,24 +110,24 @@ pub fn find_or_register(
     Ok((project, true))
 }
 
-/// Returns the owners that a repository is marked with. A mark that cannot be read is none.
-pub fn marks(place: &Place) -> Vec<Owner> {
-    repository_mark::owners(&place.common).unwrap_or_else(|error| {
+/// Returns the owners that have marked a repository. Empty if the mark cannot be read.
+pub fn marks(place: &RepoLocation) -> Vec<Owner> {
+    repository_owners::owners(&place.common).unwrap_or_else(|error| {
         tracing::warn!(%error, "the mark of the repository cannot be read");
         Vec::new()
     })
 }
 
-fn attach(home: &Home, place: &Place, project: &Project) -> Result<Project, Fault> {
+fn attach(home: &Home, place: &RepoLocation, project: &Project) -> Result<Project, Fault> {
     let registry = registry(home);
-    let owner = Owner { project: project.id, home: spelled(home.root()) };
+    let owner = Owner { project: project.id, home: canonical(home.root()) };
     let mut current = if is_at(project, place) { project.clone() } else { project.moved_to(&place.top) };
     let owners = marks(place);
     let mark = owners.iter().find(|known| known.project == owner.project);
-    let was = mark.filter(|mark| mark.home != owner.home).map(|mark| Home::at(&mark.home).project(project.id));
-    let is_copied = was.as_ref().is_some_and(|was| was.root().is_dir());
-    if let Some(was) = was.filter(|_| !is_copied) {
-        current.note_former(was.root());
+    let former = mark.filter(|mark| mark.home != owner.home).map(|mark| Home::at(&mark.home).project(project.id));
+    let is_copied = former.as_ref().is_some_and(|former| former.root().is_dir());
+    if let Some(former) = former.filter(|_| !is_copied) {
+        current.note_former(former.root());
     }
     if current != *project {
         registry.change(|projects| {
@@ -136,8 +139,8 @@ fn attach(home: &Home, place: &Place, project: &Project) -> Result<Project, Faul
             Err(error) => tracing::warn!(%error, "worktrees could not be linked again"),
         }
     }
-    // Both only help later on: a repository or a data folder that cannot be written to can still be looked at.
-    if !is_copied && let Err(error) = repository_mark::add(&place.common, &owner) {
+    // Both only help later. A repository or a data folder that is read-only can still be used.
+    if !is_copied && let Err(error) = repository_owners::add(&place.common, &owner) {
         tracing::warn!(%error, "the repository could not be marked; if it is moved, it is not recognised");
     }
     if let Err(error) = registry.write_entry(&current) {
@@ -146,15 +149,15 @@ fn attach(home: &Home, place: &Place, project: &Project) -> Result<Project, Faul
     Ok(current)
 }
 
-/// Tells whether a project is registered for this very repository, perhaps by another spelling of its path.
-fn is_at(project: &Project, place: &Place) -> bool {
-    project.path == place.top || Place::of(&project.path).is_ok_and(|there| there.is_same(place))
+/// Returns true if a project is registered for this repository, possibly with another spelling of the path.
+fn is_at(project: &Project, place: &RepoLocation) -> bool {
+    project.path == place.top || RepoLocation::of(&project.path).is_ok_and(|there| there.is_same(place))
 }
 
-/// Tells whether the path of a project still has its repository, and that is not the one at `place`.
-fn is_elsewhere(project: &Project, place: &Place) -> bool {
-    let there = Place::of(&project.path).ok().filter(|there| there.top == project.path && !there.is_same(place));
-    there.is_some_and(|there| match repository_mark::owners(&there.common) {
+/// Returns true if the project's own repository still exists and is not the one at `place`.
+fn is_elsewhere(project: &Project, place: &RepoLocation) -> bool {
+    let there = RepoLocation::of(&project.path).ok().filter(|there| there.top == project.path && !there.is_same(place));
+    there.is_some_and(|there| match repository_owners::owners(&there.common) {
         Ok(owners) => owners.iter().any(|owner| owner.project == project.id),
         Err(_) => true,
     })
@@ -167,14 +170,13 @@ fn unlisted(home: &Home, id: ProjectId) -> Fault {
         list.display(),
         folder.root().display()
     );
-    Fault::config(message).hint("put it back into the list: `mxd check --repair`")
+    Fault::config(message).hint("restore it: `mxd check --repair`")
 }
 
-fn spelled(path: &Path) -> PathBuf {
+fn canonical(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns a project for the repository whose top folder is `top`.
 fn new_project(top: &Path, branch: &str) -> Project {
     let id = ProjectId::fresh(&IdSource::new(Arc::new(SystemClock)));
     Project {

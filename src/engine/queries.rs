@@ -1,4 +1,4 @@
-//! Answers a front end's [`Query`] from the disk and the repository, beside the engine's loop. Changes nothing.
+//! Answers the queries of front ends from the disk and the repository, outside of the engine's loop. Changes nothing.
 
 mod list;
 
@@ -14,13 +14,13 @@ use crate::base::fuzzy::{Fuzzy, Names};
 use crate::base::{Clock, EventId, Fault, MessageId, TaskId};
 use crate::config::paths::{Home, ProjectFolder};
 use crate::config::{SettingRow, Settings};
+use crate::engine::deleted_tasks;
 use crate::engine::handle::Pages;
 use crate::engine::model_list;
-use crate::engine::query::{Answer, Bytes, Page, ProjectEntry, Query};
-use crate::engine::reading::{LazyReader, Spot};
-use crate::engine::recall;
+use crate::engine::query::{Bytes, Page, ProjectEntry, Query, QueryAnswer};
 use crate::engine::settings_files::SettingsFiles;
-use crate::model::search::{Found, Question};
+use crate::engine::work_queries::{LazyReader, TaskLocation};
+use crate::model::search::{SearchQuery, SearchResults};
 use crate::model::{Body, Project, TaskNode, Tree};
 use crate::search::Search;
 use crate::store::chain::Damage;
@@ -29,12 +29,12 @@ use crate::store::scan::CHUNK;
 use crate::store::tree_file::TreeFile;
 use crate::store::{Blobs, EngineLock, RealDisk, Sessions, StoreError};
 
-/// How many files are considered when a path is completed.
-const MOST_FILES: usize = 50_000;
-/// How many events are read at once: when a message is looked for, and of a whole session.
+/// How many files are considered when completing a path.
+const MAX_FILES: usize = 50_000;
+/// How many events are read at once.
 const PAGE: usize = 500;
 
-/// Everything that queries are answered from.
+/// The sources of the answers.
 #[derive(Clone)]
 pub struct Queries {
     pub home: Home,
@@ -47,64 +47,71 @@ pub struct Queries {
 }
 
 impl Queries {
-    /// Answers a query. `spot` is where the task that it is about works, if it is about one.
-    pub async fn answer(&self, query: Query, spot: Option<Spot>) -> Result<Answer, Fault> {
-        let spot = || spot.as_ref().ok_or_else(|| Fault::internal("a query about a task came without its place"));
+    /// Answers a query. `location` is required for queries about a task's worktree.
+    pub async fn answer(&self, query: Query, location: Option<TaskLocation>) -> Result<QueryAnswer, Fault> {
+        let location =
+            || location.as_ref().ok_or_else(|| Fault::internal("a query about a task came without its location"));
         Ok(match query {
             Query::Page { task, before, count } => {
                 let sessions = self.sessions.clone();
-                Answer::Page(blocking(move || page(&sessions, task, before, count)).await?)
+                QueryAnswer::Page(blocking(move || page(&sessions, task, before, count)).await?)
             }
             Query::Message { task, message } => {
                 let sessions = self.sessions.clone();
                 let found = blocking(move || find_message(&sessions, task, message)).await?;
-                Answer::Message(found.ok_or_else(|| Fault::user("the message is not in the session any more"))?)
+                QueryAnswer::Message(found.ok_or_else(|| Fault::user("the message is no longer in the session"))?)
             }
             Query::RawSession { task, from } => {
                 let path = self.sessions.path(task);
-                Answer::RawSession(Bytes(blocking(move || Ok(raw(&path, from)?)).await?))
+                QueryAnswer::RawSession(Bytes(blocking(move || Ok(read_raw(&path, from)?)).await?))
             }
             Query::Blob { blob } => {
                 let blobs = self.blobs.clone();
-                Answer::Blob(Bytes(blocking(move || Ok(blobs.read(&blob)?)).await?))
+                QueryAnswer::Blob(Bytes(blocking(move || Ok(blobs.read(&blob)?)).await?))
             }
-            Query::Diff { wish, .. } => Answer::Diff(Box::new(self.reader.get().await?.diff(spot()?, wish).await?)),
-            Query::Patch { wish, .. } => Answer::Patch(Bytes(self.reader.get().await?.patch(spot()?, wish).await?)),
-            Query::Turns { task } => Answer::Turns(self.reader.get().await?.turns(task).await?),
+            Query::Diff { request, .. } => {
+                QueryAnswer::Diff(Box::new(self.reader.get().await?.diff(location()?, request).await?))
+            }
+            Query::Patch { request, .. } => {
+                QueryAnswer::Patch(Bytes(self.reader.get().await?.patch(location()?, request).await?))
+            }
+            Query::Turns { task } => QueryAnswer::Turns(self.reader.get().await?.turns(task).await?),
             Query::MergePreview { into, .. } => {
-                Answer::MergePreview(Box::new(self.reader.get().await?.merge_preview(spot()?, into).await?))
+                QueryAnswer::MergePreview(Box::new(self.reader.get().await?.merge_preview(location()?, into).await?))
             }
-            Query::RewindPreview { to, extent, .. } => {
-                Answer::RewindPreview(Box::new(self.reader.get().await?.rewind_preview(spot()?, to, extent).await?))
-            }
-            Query::Seen { task } => Answer::Seen(self.reader.get().await?.seen(task).await?),
+            Query::RewindPreview { to, extent, .. } => QueryAnswer::RewindPreview(Box::new(
+                self.reader.get().await?.rewind_preview(location()?, to, extent).await?,
+            )),
+            Query::Seen { task } => QueryAnswer::Seen(self.reader.get().await?.seen(task).await?),
             Query::Files { words, limit, .. } => {
-                let worktree = spot()?.worktree.clone().filter(|path| path.exists());
+                let worktree = location()?.worktree.clone().filter(|path| path.exists());
                 let folder = worktree.unwrap_or_else(|| self.project.path.clone());
-                Answer::Files(blocking(move || Ok(matching_files(&folder, &words, limit))).await?)
+                QueryAnswer::Files(blocking(move || Ok(matching_files(&folder, &words, limit))).await?)
             }
-            Query::Search { question } => Answer::Search(self.aside(move |queries| queries.search(&question)).await?),
-            Query::Find { name } => Answer::Find(self.aside(move |queries| queries.find(&name)).await?),
-            Query::Tasks => Answer::Tasks(self.aside(Self::task_list).await?),
+            Query::Search { question } => {
+                QueryAnswer::Search(self.run_blocking(move |queries| queries.search(&question)).await?)
+            }
+            Query::Find { name } => QueryAnswer::Find(self.run_blocking(move |queries| queries.find(&name)).await?),
+            Query::Tasks => QueryAnswer::Tasks(self.run_blocking(Self::task_list).await?),
             Query::Summary { task } => {
-                Answer::Summary(Box::new(self.aside(move |queries| queries.summary(task)).await?))
+                QueryAnswer::Summary(Box::new(self.run_blocking(move |queries| queries.summary(task)).await?))
             }
-            Query::Asks => Answer::Asks(self.aside(Self::asks).await?),
-            Query::Costs { by } => Answer::Costs(self.aside(move |queries| queries.costs(by)).await?),
-            Query::DeletedTasks => Answer::DeletedTasks(self.aside(Self::deleted_tasks).await?),
+            Query::Asks => QueryAnswer::Asks(self.run_blocking(Self::asks).await?),
+            Query::Costs { by } => QueryAnswer::Costs(self.run_blocking(move |queries| queries.costs(by)).await?),
+            Query::DeletedTasks => QueryAnswer::DeletedTasks(self.run_blocking(Self::deleted_tasks).await?),
             Query::Models { from } => {
-                Answer::Models(model_list::models(&self.settings, from, Arc::clone(&self.clock)).await)
+                QueryAnswer::Models(model_list::models(&self.settings, from, Arc::clone(&self.clock)).await)
             }
-            Query::Settings => Answer::Settings(self.aside(Self::setting_rows).await?),
+            Query::Settings => QueryAnswer::Settings(self.run_blocking(Self::setting_rows).await?),
             Query::Projects => {
                 let home = self.home.clone();
-                Answer::Projects(blocking(move || projects(&home)).await?)
+                QueryAnswer::Projects(blocking(move || projects(&home)).await?)
             }
             Query::Tree(_) => return Err(Fault::internal("a query about the tree did not reach the engine's loop")),
         })
     }
 
-    /// Reads a whole session beside its task's agent, a page at a time.
+    /// Reads a whole session page by page.
     pub fn session(&self, task: TaskId) -> Pages {
         let (sender, pages) = mpsc::channel(1);
         let sessions = self.sessions.clone();
@@ -114,7 +121,7 @@ impl Queries {
                 events.push(event);
                 if events.len() == PAGE {
                     let events = std::mem::take(&mut events);
-                    // Nobody takes them any more: the rest is read for nothing, which ends by itself.
+                    // If the receiver is gone, the rest is read in vain, but the loop ends.
                     let _ = sender.blocking_send(Ok(Page { events, more: false, damaged: false }));
                 }
             });
@@ -124,8 +131,8 @@ impl Queries {
         pages
     }
 
-    /// Does work that waits for the disk on a thread where it may.
-    async fn aside<T: Send + 'static>(
+    /// Runs `work` on a blocking thread.
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
@@ -133,25 +140,25 @@ impl Queries {
         blocking(move || work(&queries)).await
     }
 
-    /// Returns where a task works, as the disk has it.
-    pub async fn spot(&self, task: TaskId) -> Result<Spot, Fault> {
-        self.aside(move |queries| {
-            // A session that cannot be read has no receipt that counts.
-            let receipt = queries.digests().summary(&queries.sessions, task).ok().and_then(|it| it.state.work.receipt);
+    /// Returns the location of a task according to the tree file.
+    pub async fn location(&self, task: TaskId) -> Result<TaskLocation, Fault> {
+        self.run_blocking(move |queries| {
+            // A session that cannot be read has no valid check result.
+            let receipt =
+                queries.state_cache().summary(&queries.sessions, task).ok().and_then(|it| it.state.work.receipt);
             let verify = queries.settings.verify.as_deref();
             let tree = queries.tree()?.tree;
-            let spot = tree.and_then(|tree| Spot::of(&tree, task, &queries.project, verify, receipt));
-            spot.ok_or_else(|| Fault::user(format!("task {task} is not in the tree any more")))
+            let location = tree.and_then(|tree| TaskLocation::of(&tree, task, &queries.project, verify, receipt));
+            location.ok_or_else(|| Fault::user(format!("task {task} is no longer in the tree")))
         })
         .await
     }
 
-    /// Returns the folder of the project's own files.
     pub fn folder(&self) -> ProjectFolder {
         self.home.project(self.project.id)
     }
 
-    /// Returns the files that hold the project's settings.
+    /// Returns the settings files of the project.
     pub fn settings_files(&self) -> SettingsFiles {
         let (home, repository) = (self.home.clone(), Some(self.project.path.clone()));
         SettingsFiles { home, repository, project: Some(self.project.id) }
@@ -161,7 +168,7 @@ impl Queries {
         Ok(self.settings_files().merged()?.list().iter().map(SettingRow::from).collect())
     }
 
-    fn search(&self, question: &Question) -> Result<Found, Fault> {
+    fn search(&self, question: &SearchQuery) -> Result<SearchResults, Fault> {
         let folder = self.folder();
         let search = Search {
             sessions: self.sessions.clone(),
@@ -169,8 +176,7 @@ impl Queries {
             index: folder.search(),
             lock: folder.search_lock(),
         };
-        // Where the tree's file went missing, everything is found all the same, without titles. What is below a task is
-        // not known then.
+        // Without a tree file, the search still works but has no titles. A search below a task needs the tree.
         let mut file = TreeFile::new(Arc::new(RealDisk), folder.tree());
         let tree = match question.below {
             Some(_) => self.tree()?.tree,
@@ -181,7 +187,7 @@ impl Queries {
 
     fn deleted_tasks(&self) -> Result<Vec<TaskNode>, Fault> {
         let known: BTreeSet<TaskId> = self.tree()?.tree.iter().flat_map(Tree::all).map(|node| node.id).collect();
-        Ok(recall::deleted(&self.sessions, &known)?)
+        Ok(deleted_tasks::list(&self.sessions, &known)?)
     }
 }
 
@@ -193,8 +199,8 @@ fn page(sessions: &Sessions, task: TaskId, before: Option<EventId>, count: usize
     Ok(Page { more: page.older.is_some(), events: page.events, damaged: page.damage != Damage::default() })
 }
 
-/// Returns up to [`CHUNK`] bytes of a file. A task without events has none.
-fn raw(path: &Path, from: u64) -> Result<Vec<u8>, StoreError> {
+/// Returns up to [`CHUNK`] bytes of a file. Empty if the file does not exist.
+fn read_raw(path: &Path, from: u64) -> Result<Vec<u8>, StoreError> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -206,7 +212,7 @@ fn raw(path: &Path, from: u64) -> Result<Vec<u8>, StoreError> {
     Ok(bytes)
 }
 
-/// Returns the text of a message. Searches from the end, because recent messages are asked for most.
+/// Returns the text of a message. Searches from the end, because recent messages are requested most.
 fn find_message(sessions: &Sessions, task: TaskId, message: MessageId) -> Result<Option<String>, Fault> {
     let mut page = sessions.last_page(task, PAGE)?;
     loop {
@@ -229,7 +235,7 @@ fn matching_files(folder: &Path, words: &str, limit: usize) -> Vec<String> {
         .build()
         .flatten()
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .take(MOST_FILES)
+        .take(MAX_FILES)
         .filter_map(|entry| relative(entry.path()))
         .collect();
     let hits = Fuzzy::new(Names::Paths).rank(words, paths.iter().map(String::as_str), limit);
@@ -246,7 +252,7 @@ fn projects(home: &Home) -> Result<Vec<ProjectEntry>, Fault> {
     Ok(Registry::new(Arc::new(RealDisk), home.projects()).list()?.into_iter().map(entry).collect())
 }
 
-/// Runs work that waits for the disk on a thread where it may.
+/// Runs `work` on a blocking thread.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Fault> + Send + 'static) -> Result<T, Fault> {
     tokio::task::spawn_blocking(work).await.map_err(|error| Fault::internal(error.to_string()))?
 }

@@ -1,6 +1,7 @@
-//! Everything that a front end reads of a project, as plain data: a [`Query`] and its [`Answer`].
+//! The queries that a front end can send, and their answers, as plain data.
 //!
-//! Commands change, queries only read. Both can be sent as JSON, so that a screen needs no file of the project.
+//! Commands change the project, queries only read it. Both can be sent as JSON, so a front end needs no access to the
+//! project's files.
 
 mod list;
 mod tree;
@@ -12,32 +13,32 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::base::{EventId, Fault, MessageId, ProjectId, TaskId, TurnId};
 use crate::config::SettingRow;
-use crate::engine::review::{DiffWish, Extent, Goal, MergePreview, RewindPreview, Seen, TaskDiff, TurnView};
+use crate::engine::review::{
+    DiffRequest, MergePreview, MergeTarget, ReviewMarks, RewindPreview, RewindScope, TaskDiff, TurnView,
+};
 use crate::model::TaskNode;
 use crate::model::content::BlobId;
 use crate::model::event::Event;
-use crate::model::search::{Found, Question};
-use crate::provider::Facts;
+use crate::model::search::{SearchQuery, SearchResults};
+use crate::provider::ModelInfo;
 
 pub use list::{AskRow, CostRow, CostsBy, List, TaskRow, TaskSummary};
 pub use tree::{TaskCard, TaskHit, TaskHits, TaskRef, TreeAnswer, TreeQuery, TreeRow, Unfinished};
 
-/// A question about a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "query", rename_all = "snake_case")]
 pub enum Query {
-    /// Up to `count` events of a session before one of them, or the last ones.
+    /// Up to `count` events of a session before `before`, or the last ones.
     Page {
         task: TaskId,
         before: Option<EventId>,
         count: usize,
     },
-    /// The text of a message that was sent to a task.
     Message {
         task: TaskId,
         message: MessageId,
     },
-    /// Bytes of a session's file as they are on the disk, damaged lines included. Empty at its end.
+    /// Raw bytes of a session's file, including damaged lines. Empty at the end of the file.
     RawSession {
         task: TaskId,
         from: u64,
@@ -47,29 +48,31 @@ pub enum Query {
     },
     Diff {
         task: TaskId,
-        wish: DiffWish,
+        #[serde(rename = "wish")]
+        request: DiffRequest,
     },
-    /// The same as a patch that `git apply` takes.
+    /// The diff as a patch for `git apply`.
     Patch {
         task: TaskId,
-        wish: DiffWish,
+        #[serde(rename = "wish")]
+        request: DiffRequest,
     },
     /// The turns of a task's conversation, oldest first.
     Turns {
         task: TaskId,
     },
-    /// What merging a task's branch would do.
+    /// A preview of merging the task's branch.
     MergePreview {
         task: TaskId,
-        into: Goal,
+        into: MergeTarget,
     },
-    /// What a rewind to after a turn would undo. `None`: to before the first turn.
+    /// A preview of a rewind to the end of turn `to`. `None` rewinds to before the first turn.
     RewindPreview {
         task: TaskId,
         to: Option<TurnId>,
-        extent: Extent,
+        extent: RewindScope,
     },
-    /// What the user has seen of a task's work.
+    /// The user's review marks on a task's work.
     Seen {
         task: TaskId,
     },
@@ -79,41 +82,41 @@ pub enum Query {
         words: String,
         limit: usize,
     },
-    /// Text in all tasks of the project.
+    /// Full-text search in all tasks.
     Search {
-        question: Question,
+        question: SearchQuery,
     },
-    /// The task with this id, or the only one whose id begins with it. A deleted task is found by its whole id.
+    /// The task with this id, or the only one with this prefix. A deleted task is found by its full id.
     Find {
         name: String,
     },
-    /// All tasks in the order of the tree, with the totals of their sessions.
+    /// All tasks in tree order, with the totals of their sessions.
     Tasks,
     Summary {
         task: TaskId,
     },
-    /// What waits for the user.
+    /// The open questions to the user.
     Asks,
-    /// What was spent, largest first; by day, oldest first. Deleted tasks count.
+    /// The costs, including deleted tasks. Largest first; by day, oldest first.
     Costs {
         by: CostsBy,
     },
-    /// Tasks that were deleted and can be restored, oldest first.
+    /// Deleted tasks that can be restored, oldest first.
     DeletedTasks,
-    /// The models that can be chosen: those that are known, or those that the root's endpoint lists.
+    /// The models that can be chosen, from one of the two sources.
     Models {
         from: ModelSource,
     },
-    /// The settings in force in the project, without secrets.
+    /// The effective settings of the project, without secrets.
     Settings,
     /// The projects of this data folder.
     Projects,
-    /// The tree as the engine has it at this moment.
+    /// The current tree in the engine's memory.
     Tree(TreeQuery),
 }
 
 impl Query {
-    /// Returns the task whose worktree has to be known to answer.
+    /// Returns the task whose location the answer depends on.
     pub(in crate::engine) fn worktree_of(&self) -> Option<TaskId> {
         match self {
             Self::Diff { task, .. }
@@ -145,7 +148,7 @@ impl Query {
 /// The answer to the [`Query`] of the same name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", content = "data", rename_all = "snake_case")]
-pub enum Answer {
+pub enum QueryAnswer {
     Page(Page),
     Message(String),
     RawSession(Bytes),
@@ -155,9 +158,9 @@ pub enum Answer {
     Turns(Vec<TurnView>),
     MergePreview(Box<MergePreview>),
     RewindPreview(Box<RewindPreview>),
-    Seen(Seen),
+    Seen(ReviewMarks),
     Files(Vec<String>),
-    Search(Found),
+    Search(SearchResults),
     Find(TaskId),
     Tasks(List<TaskRow>),
     Summary(Box<TaskSummary>),
@@ -174,20 +177,20 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     pub events: Vec<Event>,
-    /// Whether there are older ones. In a whole session that comes page by page, the one before was the older one.
+    /// Whether there are older events. Always false when a whole session is read.
     pub more: bool,
-    /// Whether something on the way could not be read. Of a whole session, the last page says so.
+    /// Whether some events could not be read. For a whole session, only the last page has this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub damaged: bool,
 }
 
-/// Where a list of models comes from.
+/// The source of a list of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelSource {
     /// The settings and the built-in table. Needs no network.
     Known,
-    /// The endpoint. Empty if it does not answer.
+    /// The endpoint. Empty if the request fails.
     Endpoint,
 }
 
@@ -195,32 +198,31 @@ pub enum ModelSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelOffer {
     pub id: String,
-    /// The context window in tokens, if it is known.
+    /// The context window in tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// The price of input and output in micro-dollars per million tokens, if it is known.
+    /// The prices of input and output in micro-dollars per million tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<(u64, u64)>,
 }
 
 impl ModelOffer {
-    pub fn new(id: &str, facts: Option<Facts>) -> Self {
+    pub fn new(id: &str, facts: Option<ModelInfo>) -> Self {
         let price = facts.and_then(|facts| facts.prices).map(|prices| (prices.input, prices.output));
         Self { id: id.to_owned(), window: facts.map(|facts| facts.window), price }
     }
 }
 
-/// A project of this data folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectEntry {
     pub id: ProjectId,
     pub name: String,
     pub path: String,
-    /// Whether a process works on it.
+    /// Whether a process has opened it.
     pub open: bool,
 }
 
-/// Bytes, written as base64.
+/// Bytes, serialised as base64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 
@@ -237,42 +239,42 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// Returns the payload of an answer, or a fault if it is the answer to another query.
+/// Returns the data of an answer, or an error if it answers another query.
 macro_rules! expect_answer {
     ($answer:expr, $name:ident) => {
         match $answer {
-            $crate::engine::query::Answer::$name(data) => Ok(data),
+            $crate::engine::query::QueryAnswer::$name(data) => Ok(data),
             other => Err($crate::engine::query::mismatch(stringify!($name), &other)),
         }
     };
 }
 pub(in crate::engine) use expect_answer;
 
-/// Returns the fault for an answer to another query than the one that was asked.
-pub(in crate::engine) fn mismatch(wanted: &str, got: &Answer) -> Fault {
+/// Returns the error for an answer to another query.
+pub(in crate::engine) fn mismatch(wanted: &str, got: &QueryAnswer) -> Fault {
     let got = match got {
-        Answer::Page(_) => "Page",
-        Answer::Message(_) => "Message",
-        Answer::RawSession(_) => "RawSession",
-        Answer::Blob(_) => "Blob",
-        Answer::Diff(_) => "Diff",
-        Answer::Patch(_) => "Patch",
-        Answer::Turns(_) => "Turns",
-        Answer::MergePreview(_) => "MergePreview",
-        Answer::RewindPreview(_) => "RewindPreview",
-        Answer::Seen(_) => "Seen",
-        Answer::Files(_) => "Files",
-        Answer::Search(_) => "Search",
-        Answer::Find(_) => "Find",
-        Answer::Tasks(_) => "Tasks",
-        Answer::Summary(_) => "Summary",
-        Answer::Asks(_) => "Asks",
-        Answer::Costs(_) => "Costs",
-        Answer::DeletedTasks(_) => "DeletedTasks",
-        Answer::Models(_) => "Models",
-        Answer::Settings(_) => "Settings",
-        Answer::Projects(_) => "Projects",
-        Answer::Tree(_) => "Tree",
+        QueryAnswer::Page(_) => "Page",
+        QueryAnswer::Message(_) => "Message",
+        QueryAnswer::RawSession(_) => "RawSession",
+        QueryAnswer::Blob(_) => "Blob",
+        QueryAnswer::Diff(_) => "Diff",
+        QueryAnswer::Patch(_) => "Patch",
+        QueryAnswer::Turns(_) => "Turns",
+        QueryAnswer::MergePreview(_) => "MergePreview",
+        QueryAnswer::RewindPreview(_) => "RewindPreview",
+        QueryAnswer::Seen(_) => "Seen",
+        QueryAnswer::Files(_) => "Files",
+        QueryAnswer::Search(_) => "Search",
+        QueryAnswer::Find(_) => "Find",
+        QueryAnswer::Tasks(_) => "Tasks",
+        QueryAnswer::Summary(_) => "Summary",
+        QueryAnswer::Asks(_) => "Asks",
+        QueryAnswer::Costs(_) => "Costs",
+        QueryAnswer::DeletedTasks(_) => "DeletedTasks",
+        QueryAnswer::Models(_) => "Models",
+        QueryAnswer::Settings(_) => "Settings",
+        QueryAnswer::Projects(_) => "Projects",
+        QueryAnswer::Tree(_) => "Tree",
     };
     Fault::internal(format!("the engine answered a {wanted} query with {got}"))
 }

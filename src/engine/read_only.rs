@@ -1,9 +1,9 @@
-//! A project, opened for reading beside the process that works on it, or when no process does. Queries are answered from the
-//! disk; a screen follows the files as they change. Commands are refused, except for those about the user's own settings.
+//! Opens a project for reading while another process, or no process, has it open.
 //!
-//! What agents stream is not on the disk, so it is not seen here; what they have said and done is.
+//! Queries are answered from the disk, and watchers follow the files as they change. Commands are refused, except for
+//! changes to the user's settings. Streamed output is not on disk, so it is not visible here.
 
-mod sight;
+mod file_follower;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,19 +21,18 @@ use crate::engine::command::{Command, FileCommand, Outcome};
 use crate::engine::feed::{Feed, Watcher};
 use crate::engine::handle::{Handle, Pages, Port};
 use crate::engine::queries::Queries;
-use crate::engine::query::{Answer, Query};
-use crate::engine::reading::LazyReader;
+use crate::engine::query::{Query, QueryAnswer};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
+use crate::engine::work_queries::LazyReader;
 use crate::model::Project;
 use crate::store::lock::LockError;
 use crate::store::{Blobs, EngineLock, RealDisk, Sessions};
-use sight::Sight;
+use file_follower::FileFollower;
 
-/// How long changes are gathered: an agent at work writes many small ones.
-const GATHER: Duration = Duration::from_millis(150);
+/// How long to collect changes before reading: a running agent writes many small ones.
+const DEBOUNCE: Duration = Duration::from_millis(150);
 
-/// Opens a project for reading only.
 pub fn read_only(home: &Home, project: Project, settings: &Settings) -> Handle {
     let folder = home.project(project.id);
     let sessions = Sessions::new(Arc::new(RealDisk), folder.sessions());
@@ -46,16 +45,16 @@ pub fn read_only(home: &Home, project: Project, settings: &Settings) -> Handle {
         blobs: Blobs::new(Arc::new(RealDisk), folder.blobs()),
         project,
     };
-    let (over, _) = watch::channel(false);
-    Handle::new(ReadOnly { queries, lock: folder.lock(), following: OnceCell::new(), over })
+    let (ended, _) = watch::channel(false);
+    Handle::new(ReadOnly { queries, lock: folder.lock(), follower: OnceCell::new(), ended })
 }
 
 struct ReadOnly {
     queries: Queries,
     lock: PathBuf,
-    /// Set when somebody first looks: a command that only asks needs neither a watch nor every session.
-    following: OnceCell<Following>,
-    over: watch::Sender<bool>,
+    /// Set on the first subscription: queries need neither a watcher nor all sessions.
+    follower: OnceCell<FollowerHandle>,
+    ended: watch::Sender<bool>,
 }
 
 impl Port for ReadOnly {
@@ -63,13 +62,13 @@ impl Port for ReadOnly {
         async move {
             match command {
                 Command::Quit => {
-                    if let Some(following) = self.following.get() {
-                        following.feed.tell(&Update::Ended);
+                    if let Some(follower) = self.follower.get() {
+                        follower.feed.publish(&Update::Ended);
                     }
-                    self.over.send_replace(true);
+                    self.ended.send_replace(true);
                     Ok(Outcome::Done)
                 }
-                // Settings belong to the user, not to the engine that works on the project.
+                // Settings belong to the user, not to the engine that has the project open.
                 Command::Files(FileCommand::SetSetting { layer, key, value }) => {
                     self.queries.settings_files().set_in_background(layer, key, value).await
                 }
@@ -79,17 +78,17 @@ impl Port for ReadOnly {
         .boxed()
     }
 
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Answer, Fault>> {
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<QueryAnswer, Fault>> {
         async move {
             if matches!(query, Query::Tree(_)) {
-                // Only the engine that works on the project knows what its agents are doing at this moment.
+                // Only the engine that has the project open knows the current activity.
                 return Err(refusal(&self.lock));
             }
-            let spot = match query.worktree_of() {
-                Some(task) => Some(self.queries.spot(task).await?),
+            let location = match query.worktree_of() {
+                Some(task) => Some(self.queries.location(task).await?),
                 None => None,
             };
-            self.queries.answer(query, spot).await
+            self.queries.answer(query, location).await
         }
         .boxed()
     }
@@ -98,14 +97,14 @@ impl Port for ReadOnly {
         self.queries.session(task)
     }
 
-    fn look(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
+    fn subscribe(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
         async move {
-            let following = self.following.get_or_try_init(|| Following::start(&self.queries)).await?;
-            let (sight, feed) = (Arc::clone(&following.sight), Arc::clone(&following.feed));
-            // Under one lock: the watcher gets every change after this snapshot, and none that is in it.
+            let follower = self.follower.get_or_try_init(|| FollowerHandle::start(&self.queries)).await?;
+            let (follower, feed) = (Arc::clone(&follower.follower), Arc::clone(&follower.feed));
+            // Under one lock, so the watcher gets every change after this snapshot and none that it contains.
             blocking(move || {
-                let sight = lock(&sight);
-                (sight.snapshot(), feed.watch())
+                let follower = lock(&follower);
+                (follower.snapshot(), feed.watch())
             })
             .await
         }
@@ -113,45 +112,45 @@ impl Port for ReadOnly {
     }
 
     fn ended(&self) -> BoxFuture<'_, ()> {
-        let mut over = self.over.subscribe();
+        let mut ended = self.ended.subscribe();
         async move {
-            let _ = over.wait_for(|over| *over).await;
+            let _ = ended.wait_for(|ended| *ended).await;
         }
         .boxed()
     }
 }
 
-/// The tree and the sessions, read again whenever they change.
-struct Following {
-    /// Looked through on a thread that may wait for the disk.
-    sight: Arc<Mutex<Sight>>,
+/// The follower of the tree and the sessions, with its file watcher.
+struct FollowerHandle {
+    /// Used only on blocking threads: it reads files.
+    follower: Arc<Mutex<FileFollower>>,
     feed: Arc<Feed>,
-    /// Dropping it ends the following.
+    /// Dropping it stops the follower.
     _watcher: Option<RecommendedWatcher>,
 }
 
-impl Following {
+impl FollowerHandle {
     async fn start(queries: &Queries) -> Result<Self, Fault> {
         let folder = queries.folder();
-        // Before the first look: what changes in between is seen a second time, and not missed.
-        let (changed, mut news) = mpsc::unbounded_channel();
+        // Watch before the first read: a change in between is read twice rather than missed.
+        let (changed, mut changes) = mpsc::unbounded_channel();
         let watcher = watch_folders(&[folder.root(), &folder.sessions()], changed);
         let Queries { project, settings, sessions, .. } = queries.clone();
-        let sight =
-            blocking(move || Sight::new(project, settings, folder.tree(), folder.digests(), sessions)).await??;
-        let this = Self { sight: Arc::new(Mutex::new(sight)), feed: Arc::default(), _watcher: watcher };
-        let (sight, feed) = (Arc::clone(&this.sight), Arc::clone(&this.feed));
+        let follower =
+            blocking(move || FileFollower::new(project, settings, folder.tree(), folder.digests(), sessions)).await??;
+        let this = Self { follower: Arc::new(Mutex::new(follower)), feed: Arc::default(), _watcher: watcher };
+        let (follower, feed) = (Arc::clone(&this.follower), Arc::clone(&this.feed));
         tokio::spawn(async move {
-            while let Some(()) = news.recv().await {
-                tokio::time::sleep(GATHER).await;
-                while news.try_recv().is_ok() {}
-                let (sight, feed) = (Arc::clone(&sight), Arc::clone(&feed));
-                let looked = blocking(move || {
-                    let mut sight = lock(&sight);
-                    sight.look().iter().for_each(|update| feed.tell(update));
+            while let Some(()) = changes.recv().await {
+                tokio::time::sleep(DEBOUNCE).await;
+                while changes.try_recv().is_ok() {}
+                let (follower, feed) = (Arc::clone(&follower), Arc::clone(&feed));
+                let polled = blocking(move || {
+                    let mut follower = lock(&follower);
+                    follower.poll().iter().for_each(|update| feed.publish(update));
                 });
-                if let Err(fault) = looked.await {
-                    tracing::error!(%fault, "the project could not be looked at");
+                if let Err(fault) = polled.await {
+                    tracing::error!(%fault, "the project could not be read");
                 }
             }
         });
@@ -159,16 +158,16 @@ impl Following {
     }
 }
 
-fn lock(sight: &Mutex<Sight>) -> MutexGuard<'_, Sight> {
-    sight.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(follower: &Mutex<FileFollower>) -> MutexGuard<'_, FileFollower> {
+    follower.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns why nothing can be changed here, as things are now.
+/// Returns why the project cannot be changed here right now.
 pub fn refusal(lock: &Path) -> Fault {
     match EngineLock::holder(lock) {
         Ok(Some(holder)) => LockError::Held(holder).into(),
-        Ok(None) => Fault::environment("the process that worked on this project has ended")
-            .hint("quit and start `mxd` again to work on it here"),
+        Ok(None) => Fault::environment("the mxd process that had this project open has ended")
+            .hint("quit and start `mxd` again to take over"),
         Err(error) => error.into(),
     }
 }
@@ -177,17 +176,17 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.map_err(|error| Fault::internal(error.to_string()))
 }
 
-/// Sends a word whenever something in one of the folders changes. A folder that cannot be watched is looked at once.
+/// Sends a signal whenever something in one of the folders changes. A folder that cannot be watched is not followed.
 fn watch_folders(folders: &[&Path], changed: mpsc::UnboundedSender<()>) -> Option<RecommendedWatcher> {
-    let mut watcher = notify::recommended_watcher(move |news: notify::Result<notify::Event>| {
-        if news.is_ok_and(|news| !news.kind.is_access()) {
+    let mut watcher = notify::recommended_watcher(move |changes: notify::Result<notify::Event>| {
+        if changes.is_ok_and(|changes| !changes.kind.is_access()) {
             let _ = changed.send(());
         }
     })
     .ok()?;
     for folder in folders {
         if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive) {
-            tracing::warn!(folder = %folder.display(), %error, "changes of this folder are not seen");
+            tracing::warn!(folder = %folder.display(), %error, "this folder cannot be watched");
         }
     }
     Some(watcher)

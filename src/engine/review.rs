@@ -1,6 +1,7 @@
-//! What a front end reads of a task's work, as plain data: differences, turns, what a merge or a rewind would do.
+//! Plain data about a task's work: diffs, turns, and previews of merges and rewinds.
 //!
-//! Asked for through [`crate::engine::Handle`], of an engine or of a project that is [only read](crate::engine::read_only).
+//! A front end requests it through [`crate::engine::Handle`], also for a project that is opened
+//! [read-only](crate::engine::read_only).
 
 use std::path::PathBuf;
 
@@ -8,71 +9,74 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{EventId, MessageId, TaskId, Timestamp, TurnId};
 pub use crate::git::diff::Whitespace;
-pub use crate::git::merge::{Conflict, ConflictKind, Excerpt, Solving};
+pub use crate::git::merge::{Conflict, ConflictKind, DraftedConflicts, Excerpt};
 use crate::model::diff::{Diff, FileDiff, FileStatus, Hunk, LineKind};
-pub use crate::model::work::{Comment, Extent, How, Landing, QueuedMerge, Receipt, Round, Side};
+pub use crate::model::work::{
+    CheckResult, DiffSide, MergeRecord, MergeStrategy, QueuedMerge, ReviewComment, ReviewRound, RewindScope,
+};
 
-/// What is compared with what.
+/// The two states that a diff compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "range", rename_all = "snake_case")]
-pub enum Range {
-    /// Everything since the task left the branch it goes into, committed or not.
+pub enum DiffRange {
+    /// All changes since the task left its parent branch, committed or not.
     #[default]
     Base,
-    /// What one turn changed.
+    /// The changes of one turn.
     Turn { turn: TurnId },
-    /// What one call of a turn changed: which of those that may have changed files, counted from one.
+    /// The changes of one call in a turn. Counts the calls that may have changed files, from 1.
     Edit { turn: TurnId, number: usize },
-    /// From after one turn to after another.
+    /// From the end of one turn to the end of another.
     Between { from: TurnId, to: TurnId },
-    /// From after a turn to now.
+    /// From the end of a turn to now.
     Since { turn: TurnId },
-    /// From when the person last looked to now. Everything, if they never did.
-    Look,
+    /// From the user's last review to now. All changes if there was no review.
+    #[serde(rename = "look")]
+    SinceReview,
 }
 
-/// Which difference is wanted, and how.
+/// Which diff to compute, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiffWish {
-    pub range: Range,
+pub struct DiffRequest {
+    pub range: DiffRange,
     pub whitespace: Whitespace,
-    /// Unchanged lines around what changed.
+    /// The number of unchanged lines around changes.
     pub context: u32,
-    /// Only these files or folders; none: all.
+    /// Limits the diff to these files and folders. Empty for all.
     pub only: Vec<PathBuf>,
 }
 
-impl Default for DiffWish {
+impl Default for DiffRequest {
     fn default() -> Self {
-        Self { range: Range::Base, whitespace: Whitespace::Counts, context: 3, only: Vec::new() }
+        Self { range: DiffRange::Base, whitespace: Whitespace::Counts, context: 3, only: Vec::new() }
     }
 }
 
-/// A difference, and of what.
+/// A diff and what it compares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskDiff {
     pub task: TaskId,
-    pub range: Range,
-    /// What the old side is called: a branch, a turn.
+    pub range: DiffRange,
+    /// The name of the old side: a branch or a turn.
     pub old: String,
     pub new: String,
     #[serde(flatten)]
     pub diff: Diff,
-    /// The state of the files on the new side, for [`Seen`] and for a review. Nothing: it could not be kept.
+    /// The tree of the new side, for [`ReviewMarks`] and for a review. `None` if it could not be saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 }
 
-/// What the person has seen of a task's work.
+/// The parts of a task's work that the user has reviewed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// The state that was looked at: [`TaskDiff::state`].
+pub struct ReviewMarks {
+    /// The tree that was reviewed: [`TaskDiff::state`].
     pub state: Option<String>,
-    /// The hunks that were looked at, by their [`fingerprint`].
+    /// The reviewed hunks, by their [`fingerprint`].
     pub hunks: Vec<String>,
 }
 
-/// Returns a name for a hunk that stays the same wherever in the file the hunk moves.
+/// Returns an id for a hunk that does not depend on its position in the file.
 pub fn fingerprint(file: &FileDiff, hunk: &Hunk) -> String {
     let mut hasher = blake3::Hasher::new();
     if let Some(path) = file.path() {
@@ -89,41 +93,41 @@ pub fn fingerprint(file: &FileDiff, hunk: &Hunk) -> String {
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
-/// A turn, as one is chosen from a list: oldest first, only those of the conversation as it is.
+/// A turn of the current conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnView {
     pub turn: TurnId,
-    /// Counted from one, over the whole conversation.
+    /// Counts from 1 over the whole conversation.
     pub number: usize,
     pub at: Timestamp,
-    /// What it answered: the first line of the last message that came before it, if one did.
+    /// The first line of the message that it answered, if there was one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// That message, if the person wrote it: it can be edited and sent again.
+    /// That message, if the user sent it: it can be edited and sent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
-    /// The first line of what the agent said.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub said: String,
+    /// The first line of the agent's text.
+    #[serde(rename = "said", default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
     /// The tools that it called, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
-    /// Those of them that may have changed files.
+    /// The calls that may have changed files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditView>,
     /// Whether it changed files.
     pub changed: bool,
-    /// The state of the files after it, as a git tree, if one was kept by then.
+    /// The git tree of the files after it, if a snapshot exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// The last event that belongs to it.
     pub event: EventId,
 }
 
-/// A call that may have changed files, as one is chosen from a list.
+/// A call that may have changed files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditView {
-    /// Counted from one, within its turn.
+    /// Counts from 1 within the turn.
     pub number: usize,
     pub tool: String,
     /// The file or the command.
@@ -137,66 +141,67 @@ impl std::fmt::Display for EditView {
     }
 }
 
-/// Where a task's work goes.
+/// The branch that a task is merged into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Goal {
-    /// Into the branch of the task above; for those below the root, the base branch.
+pub enum MergeTarget {
+    /// The parent task's branch. Below the root this is the base branch.
     #[default]
-    Above,
-    /// Into the project's base branch.
+    #[serde(rename = "above")]
+    Parent,
+    /// The project's base branch.
     Base,
 }
 
-/// A checkout that is in the way of a merge, because something in it is not committed.
+/// A checkout with uncommitted changes that block a merge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirtySide {
     pub path: PathBuf,
-    /// Whether it is the task's own worktree, as opposed to the one that has the target.
+    /// Whether it is the task's own worktree rather than the checkout of the target.
     pub own: bool,
     pub files: usize,
-    /// One sentence that says what to do.
+    /// One sentence with the next step.
     pub reason: String,
 }
 
-/// What bringing a task's work into another branch would do.
+/// A preview of a merge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergePreview {
     pub task: TaskId,
     pub branch: String,
-    /// The commit that the branch is at.
+    /// The head of the branch.
     pub commit: String,
     pub target: String,
     /// Commits that the target would get.
     pub ahead: usize,
-    /// Commits that the branch does not have.
+    /// Commits of the target that the branch does not have.
     pub behind: usize,
     pub files: usize,
     pub added: usize,
     pub removed: usize,
     pub conflicts: Vec<Conflict>,
-    /// What has to be committed or put away first.
+    /// The checkouts that must be committed or stashed first.
     pub dirty: Vec<DirtySide>,
-    /// The checkout that would follow. Nothing: only the branch would move.
+    /// The checkout that would be updated. `None` if only the branch would move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<PathBuf>,
-    /// The command that checks the work before it is merged.
+    /// The verify command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receipt: Option<Receipt>,
-    /// Whether the receipt speaks for what would be merged.
+    pub receipt: Option<CheckResult>,
+    /// Whether the receipt covers the commit that would be merged.
     pub fresh: bool,
 }
 
 impl MergePreview {
-    /// Returns why it would be refused as things stand, if it would.
+    /// Returns why the merge would be refused now, or `None`.
     pub fn refusal(&self) -> Option<String> {
         if let Some(side) = self.dirty.first() {
             return Some(side.reason.clone());
         }
         if self.ahead == 0 {
-            return Some(format!("{} has everything that {} has", self.target, self.branch));
+            return Some(format!("{} already contains {}", self.target, self.branch));
         }
         (!self.conflicts.is_empty()).then(|| {
             let files = crate::base::text::count(self.conflicts.len(), "file", "files");
@@ -205,60 +210,57 @@ impl MergePreview {
     }
 }
 
-/// What a rewind would undo, and what it cannot.
+/// A preview of a rewind: the changes it would undo, and those it cannot undo.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RewindPreview {
-    pub extent: Extent,
-    /// Nothing: to before the first turn.
+    pub extent: RewindScope,
+    /// `None` rewinds to before the first turn.
     pub to: Option<TurnId>,
-    /// Turns that would no longer be part of the conversation.
+    /// Turns that would be removed from the conversation.
     pub turns: usize,
-    /// Messages that the agent had read and would no longer know.
+    /// Messages that the agent has read and would no longer know.
     pub read: usize,
-    /// Files that would be different.
+    /// Files that would change.
     pub files: Vec<FileChange>,
-    /// Files that would be different and are not in `files`.
+    /// How many more files would change.
     pub hidden_files: usize,
-    /// Commits that the task's branch would no longer have, newest first.
+    /// Commits that the task's branch would lose, newest first.
     pub commits: Vec<CommitLine>,
-    /// Messages that it sent to other tasks since.
+    /// Messages that the task has sent to other tasks since.
     pub sent: Vec<String>,
-    /// Tasks that it made since.
+    /// Tasks that it has created since.
     pub created: Vec<CreatedTask>,
-    /// What stays as it is, one sentence each.
+    /// The effects that the rewind does not undo, one sentence each.
     pub stays: Vec<String>,
 }
 
-/// A file that a rewind would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     pub path: String,
     pub status: FileStatus,
 }
 
-/// A commit in one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitLine {
     pub id: String,
     pub subject: String,
 }
 
-/// A task that was made in a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreatedTask {
-    /// As the agent was told it.
+    /// The id as the agent saw it.
     pub task: String,
     pub title: String,
 }
 
-/// A branch that would conflict with a task's own.
+/// A branch that conflicts with the task's branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clash {
+pub struct BranchConflict {
     pub with: TaskId,
     pub files: Vec<String>,
 }
 
-/// How far a task's branch is from the one that it goes into.
+/// How far a task's branch is from its target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
     pub ahead: usize,

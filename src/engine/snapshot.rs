@@ -1,10 +1,10 @@
-//! What is to be seen of a project at one moment, as plain data. Kept up to date with [`crate::engine::update::Update`].
+//! A view of a project at one moment, as plain data. [`crate::engine::update::Update`] keeps it up to date.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::{MicroUsd, ProjectId, TaskId, Timestamp};
 use crate::config::Settings;
-use crate::engine::review::{Clash, Drift, Landing, QueuedMerge, Receipt};
+use crate::engine::review::{BranchConflict, CheckResult, Drift, MergeRecord, QueuedMerge};
 use crate::model::event::BackgroundRef;
 use crate::model::fold::{ContextSize, RunningProcess, SessionState, UsageTotals};
 use crate::model::live::Activity;
@@ -12,14 +12,14 @@ use crate::model::message::Message;
 use crate::model::task::TaskNode;
 use crate::model::{Ask, Project};
 
-/// A project as a screen needs it.
+/// A project as a front end shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     pub project: ProjectView,
     pub root: TaskId,
-    /// Every task, parents before their sub tasks, in the order the person sees.
+    /// Every task, parents before their sub tasks, in display order.
     pub tasks: Vec<TaskView>,
-    /// Whether nothing happens before somebody says something.
+    /// Whether nothing will happen without a new command or event.
     #[serde(default)]
     pub quiet: bool,
 }
@@ -30,27 +30,26 @@ impl Snapshot {
     }
 }
 
-/// What a screen says of the project itself.
+/// The project itself, without its tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectView {
     pub id: ProjectId,
     pub name: String,
     pub path: std::path::PathBuf,
     pub base_branch: String,
-    /// What the whole project may cost from now on, if that is limited.
+    /// The project's budget from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<MicroUsd>,
-    /// How many agents may work at once.
+    /// Maximum number of agents at work.
     pub max_running: u32,
-    /// The model of the root, if one is set up.
+    /// The model of the root, if one is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Who can do the work of a new task.
+    /// The profiles that a new task can have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<ProfileView>,
 }
 
-/// A profile that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileView {
     pub name: String,
@@ -71,72 +70,72 @@ impl ProjectView {
         }
     }
 
-    /// Returns what the settings say of a project that nobody works on in this process.
+    /// Returns the view of a project that has no engine in this process, from its settings.
     pub fn set_up(project: &Project, settings: &Settings) -> Self {
         Self { budget: settings.budget, model: settings.model.clone(), ..Self::of(project, settings.max_running) }
     }
 }
 
-/// A task, what its session adds up to, and what its run is doing.
+/// A task with its folded session and the state of its run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskView {
     pub node: TaskNode,
     pub activity: Activity,
-    /// Since when it does that.
+    /// When `activity` began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Whether a run is alive, awake or asleep.
+    /// Whether it has a run, at work or asleep.
     pub alive: bool,
-    /// Why nothing happens although something should.
+    /// The reason why the task waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Wait>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// What waits for the person, oldest first.
+    /// Open Asks, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Ask>,
-    /// What was said and not yet taken in, oldest first.
+    /// Unread messages, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Message>,
     pub usage: UsageTotals,
     pub turns: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<BackgroundRef>,
-    /// Where its shell stands: below its worktree, or an absolute path. Nothing: at the top of it.
+    /// The shell's working directory, relative to the worktree or absolute. `None` for the top of the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// When something last happened in its session.
+    /// The time of the last event in its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<DiffStat>,
-    /// What the last check of its work came to.
+    /// The result of the last check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receipt: Option<Receipt>,
-    /// The last merge of its work that can be taken back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub landing: Option<Landing>,
-    /// The merge that waits for a pause of another task's agent.
+    pub receipt: Option<CheckResult>,
+    /// The last merge that can be undone.
+    #[serde(rename = "landing", default, skip_serializing_if = "Option::is_none")]
+    pub last_merge: Option<MergeRecord>,
+    /// The merge that waits until another task's agent pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_merge: Option<QueuedMerge>,
-    /// Tasks at work whose branches would conflict with its own.
+    /// Other tasks whose branches conflict with this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clashes: Vec<Clash>,
-    /// How far it is from the branch that it goes into.
+    pub clashes: Vec<BranchConflict>,
+    /// Commits ahead of and behind the target branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
-    /// Whether a rewind can be taken back.
+    /// Whether the last rewind can be redone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_redo: bool,
-    /// How often the person reviewed it.
-    #[serde(default)]
-    pub rounds: u32,
+    /// Number of reviews by the user.
+    #[serde(rename = "rounds", default)]
+    pub reviews: u32,
 }
 
 impl TaskView {
-    /// Returns the view of a task of which nothing but its node is known.
+    /// Returns the view of a task from its node alone.
     pub fn of(node: TaskNode) -> Self {
         Self {
             node,
@@ -155,40 +154,40 @@ impl TaskView {
             model: None,
             diff: None,
             receipt: None,
-            landing: None,
+            last_merge: None,
             queued_merge: None,
             clashes: Vec::new(),
             drift: None,
             can_redo: false,
-            rounds: 0,
+            reviews: 0,
         }
     }
 
-    /// Returns the view of a task as far as its session tells it: all but what its run is doing.
-    pub fn kept(node: TaskNode, state: &SessionState) -> Self {
+    /// Returns the view of a task from its session, without the state of a run.
+    pub fn from_session(node: TaskNode, state: &SessionState) -> Self {
         Self {
             asks: state.asks.iter().cloned().collect(),
             unread: state.messages.iter().filter(|message| message.from.is_visible()).cloned().collect(),
             usage: state.usage.clone(),
             turns: state.turns.ended,
             processes: state.background.iter().map(RunningProcess::reference).collect(),
-            cwd: state.whereabouts.folder().map(str::to_owned),
+            cwd: state.cwd.folder().map(str::to_owned),
             last: state.activity.at,
             receipt: state.work.receipt.clone(),
-            landing: state.work.landing.clone(),
+            last_merge: state.work.last_merge.clone(),
             queued_merge: state.work.queued.clone(),
             can_redo: state.work.rewound.is_some(),
-            rounds: state.work.rounds,
+            reviews: state.work.reviews,
             ..Self::of(node)
         }
     }
 
-    /// Returns how full the context was at the last request.
+    /// Returns the context size at the last request.
     pub fn context(&self) -> Option<ContextSize> {
         self.usage.context
     }
 
-    /// Tells whether an agent is at work on it right now.
+    /// Returns true if an agent is at work on it now.
     pub fn is_working(&self) -> bool {
         match self.activity {
             Activity::Thinking | Activity::Streaming | Activity::Tool | Activity::Retrying | Activity::Compacting => {
@@ -199,29 +198,28 @@ impl TaskView {
     }
 }
 
-/// What a task waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum Wait {
-    /// As many agents as may work at once are at work. `ahead` are admitted first.
+    /// All slots are taken. `ahead` tasks are admitted first.
     Slot { ahead: usize },
-    /// The worktree is being made ready.
+    /// The worktree is being set up.
     Setup { step: String },
-    /// A sub task, or the answer of another task.
+    /// A sub task, or another task's reply.
     Task { task: TaskId },
-    /// Tasks that wait for each other, or for one that nobody works on: named from here to the end.
+    /// A chain of waiting tasks that ends in a cycle or in an idle task, starting with this one.
     Stalled { chain: Vec<TaskId>, reason: String },
-    /// A process of its own that still runs.
+    /// A background process.
     Process {
         command: String,
-        /// It called yield to wait. Otherwise it ended its turn and left the process running.
+        /// The agent called yield to wait. Otherwise it ended its turn and left the process running.
         yielded: bool,
     },
-    /// No byte has come from the model for a while.
+    /// The model has sent nothing for a while.
     Silence { since: Timestamp },
 }
 
-/// A request that failed and will be made again.
+/// A failed request that will be retried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
     pub attempt: u32,
@@ -230,12 +228,12 @@ pub struct Retry {
     pub reason: String,
 }
 
-/// How much a task's branch differs from where it began.
+/// The size of a task's changes since its branch began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffStat {
     pub files: usize,
     pub added: usize,
     pub removed: usize,
-    /// Whether some of it is not committed.
+    /// Whether some changes are uncommitted.
     pub dirty: bool,
 }

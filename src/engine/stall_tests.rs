@@ -3,14 +3,14 @@ use crate::base::{IdSource, SystemClock, Timestamp};
 use crate::model::task::TaskNode;
 use std::sync::Arc;
 
-struct Family {
+struct Fixture {
     tree: Tree,
     root: TaskId,
     child: TaskId,
     grandchild: TaskId,
 }
 
-fn family() -> Family {
+fn fixture() -> Fixture {
     let ids = IdSource::new(Arc::new(SystemClock));
     let node = |title: &str| TaskNode {
         status: Status::InProgress,
@@ -21,52 +21,54 @@ fn family() -> Family {
     let mut tree = Tree::new(root);
     tree.insert(child, root_id).unwrap();
     tree.insert(grandchild, child_id).unwrap();
-    Family { tree, root: root_id, child: child_id, grandchild: grandchild_id }
+    Fixture { tree, root: root_id, child: child_id, grandchild: grandchild_id }
 }
 
 #[test]
-fn a_task_waits_for_the_sub_task_that_works() {
-    let Family { tree, root, child, grandchild } = family();
-    let rest = |task| if task == grandchild { Rest::Busy } else { Rest::Asleep };
-    assert_eq!(wait(&tree, root, &rest), Some(Wait::Task { task: child }));
-    assert_eq!(wait(&tree, child, &rest), Some(Wait::Task { task: grandchild }));
-    assert_eq!(wait(&tree, grandchild, &rest), None);
+fn a_task_waits_for_a_running_sub_task() {
+    let Fixture { tree, root, child, grandchild } = fixture();
+    let progress = |task| if task == grandchild { TaskProgress::Running } else { TaskProgress::Idle };
+    assert_eq!(wait(&tree, root, &progress), Some(Wait::Task { task: child }));
+    assert_eq!(wait(&tree, child, &progress), Some(Wait::Task { task: grandchild }));
+    assert_eq!(wait(&tree, grandchild, &progress), None);
 }
 
 #[test]
-fn a_question_to_the_person_is_hope() {
-    let Family { tree, root, child, grandchild } = family();
-    let rest = |task| if task == grandchild { Rest::AsksPerson } else { Rest::Asleep };
-    assert_eq!(wait(&tree, root, &rest), Some(Wait::Task { task: child }));
+fn a_task_waits_for_a_sub_task_that_asked_the_user() {
+    let Fixture { tree, root, child, grandchild } = fixture();
+    let progress = |task| if task == grandchild { TaskProgress::WaitsForUser } else { TaskProgress::Idle };
+    assert_eq!(wait(&tree, root, &progress), Some(Wait::Task { task: child }));
 }
 
 #[test]
-fn a_chain_that_ends_in_a_sleeper_is_stalled_and_named() {
-    let Family { tree, root, child, grandchild } = family();
-    let Some(Wait::Stalled { chain, .. }) = wait(&tree, root, &|_| Rest::Asleep) else { panic!("not stalled") };
+fn a_chain_that_ends_in_an_idle_task_is_stalled() {
+    let Fixture { tree, root, child, grandchild } = fixture();
+    let Some(Wait::Stalled { chain, .. }) = wait(&tree, root, &|_| TaskProgress::Idle) else { panic!("not stalled") };
     assert_eq!(chain, [root, child, grandchild]);
-    let Some(Wait::Stalled { chain, .. }) = wait(&tree, grandchild, &|_| Rest::Asleep) else { panic!("not stalled") };
+    let Some(Wait::Stalled { chain, .. }) = wait(&tree, grandchild, &|_| TaskProgress::Idle) else {
+        panic!("not stalled")
+    };
     assert_eq!(chain, [grandchild]);
 }
 
 #[test]
-fn a_root_that_is_alone_waits_for_nobody() {
-    let Family { mut tree, root, child, grandchild } = family();
+fn an_idle_root_without_sub_tasks_is_not_stalled() {
+    let Fixture { mut tree, root, child, grandchild } = fixture();
     for task in [child, grandchild] {
         tree.edit(task, |node| node.status = Status::Passed).unwrap();
     }
-    assert_eq!(wait(&tree, root, &|_| Rest::Asleep), None);
+    assert_eq!(wait(&tree, root, &|_| TaskProgress::Idle), None);
 }
 
 #[test]
-fn what_the_person_stopped_is_not_stalled_but_who_waits_for_it_is() {
-    let Family { tree, root, child, grandchild } = family();
-    let rest = |task| if task == grandchild { Rest::Stopped } else { Rest::Asleep };
-    assert_eq!(wait(&tree, grandchild, &rest), None);
-    let Some(Wait::Stalled { chain, reason }) = wait(&tree, root, &rest) else { panic!("not stalled") };
+fn a_stopped_task_is_not_stalled_but_tasks_that_wait_for_it_are() {
+    let Fixture { tree, root, child, grandchild } = fixture();
+    let progress = |task| if task == grandchild { TaskProgress::Stopped } else { TaskProgress::Idle };
+    assert_eq!(wait(&tree, grandchild, &progress), None);
+    let Some(Wait::Stalled { chain, reason }) = wait(&tree, root, &progress) else { panic!("not stalled") };
     assert_eq!(chain, [root, child, grandchild]);
     assert!(reason.contains("was stopped"), "{reason}");
-    // What works below it wakes it when it is done.
-    let rest = |task| if task == grandchild { Rest::Busy } else { Rest::Stopped };
-    assert_eq!(wait(&tree, child, &rest), Some(Wait::Task { task: grandchild }));
+    // A sub task that runs wakes it when it is done.
+    let progress = |task| if task == grandchild { TaskProgress::Running } else { TaskProgress::Stopped };
+    assert_eq!(wait(&tree, child, &progress), Some(Wait::Task { task: grandchild }));
 }

@@ -1,19 +1,19 @@
-//! Finds tasks by what they are called, what is to be done in them, and what came of them.
+//! Finds tasks by their titles, descriptions and results.
 
 use crate::base::text;
 use crate::engine::query::{TaskHit, TaskHits};
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
 
-/// How much of a line that matches is shown.
+/// How much of a matching line is shown.
 const EXCERPT_CHARS: usize = 160;
 
-/// Returns the tasks that mention `words` best, with where they do. Nothing matches no words.
+/// Returns the tasks that match `words` best. Empty if there are no words.
 pub(in crate::engine) fn search(tree: &Tree, words: &str, limit: usize) -> TaskHits {
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<(usize, &TaskNode)> =
         tree.all().map(|node| (score(node, &words), node)).filter(|(score, _)| *score > 0).collect();
-    // The best first; of equals the newest.
+    // Best first; among equals, newest first.
     found.sort_by(|(a, left), (b, right)| b.cmp(a).then(right.id.cmp(&left.id)));
     let total = found.len();
     let hit = |(_, node): (usize, &TaskNode)| TaskHit {
@@ -25,7 +25,7 @@ pub(in crate::engine) fn search(tree: &Tree, words: &str, limit: usize) -> TaskH
     TaskHits { hits: found.into_iter().take(limit).map(hit).collect(), total }
 }
 
-/// Titles count most, results more than descriptions: they say what became of it.
+/// Returns how well a task matches. Titles count most, results more than descriptions.
 fn score(node: &TaskNode, words: &[String]) -> usize {
     let title = node.title.to_lowercase();
     let description = node.description.to_lowercase();
@@ -38,7 +38,7 @@ fn score(node: &TaskNode, words: &[String]) -> usize {
         if hit == 0 {
             continue;
         }
-        // A task that has all the words is worth more than one that has a word often.
+        // A task with all words ranks above one that has a single word in many places.
         sum += hit + 10;
     }
     sum

@@ -1,10 +1,10 @@
-//! The tools with which an agent works on the tree: one file each, every one a typed input that becomes a command or a query,
-//! and the words in which the model reads what came of it.
+//! The tools with which an agent works on the tree, one file per tool. Each turns a typed input into a command or
+//! query and describes the outcome for the model.
 //!
-//! Nothing is decided here: who may do what is decided by the engine behind the [`AgentPort`]. What is decided is who has
-//! which tool, and in which order: what all agents have comes first, so that they share a cache.
+//! The engine behind the [`AgentPort`] decides what an agent may do. This module only decides which tools an agent has
+//! and in which order: tools that all agents have come first, so that agents share a prompt cache prefix.
 
-/// The order in which a sub task is to be corrected, said by every tool that destroys something.
+/// The order of corrective steps, for the description of every tool that destroys something.
 macro_rules! mildest_first {
     () => {
         "Take the mildest step that does the job: send_message, then close_task, then reset_task, then delete_task."
@@ -37,31 +37,31 @@ mod update_task;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use finish::{Clean, FailedCheck, Finish};
-pub use projects::{ProjectEntry, Projects};
+pub use finish::{EngineDoneCheck, FailedCheck, WorktreeInspector};
+pub use projects::{OtherProject, Projects};
 
 use crate::base::Fault;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::Outcome;
 use crate::engine::tools::control::{Done, DoneCheck, Yield};
-use crate::tools::{Call, DuplicateTool, Handler, Registry, Reply, Tokens, Tool, Typed};
+use crate::tools::{Call, CancelTokens, DuplicateTool, Handler, Registry, Reply, Tool, TypedTool};
 
-/// How long an interrupted call still waits for its answer. The engine answers most requests at once, and to know what
-/// came of one is worth a moment; the end of a run is not to wait longer.
+/// How long an interrupted call waits for its answer. The engine answers most requests at once, and the outcome is
+/// worth a short wait.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// What an agent may do to the tree, and through what.
+/// The permissions of an agent on the tree.
 pub struct Access {
     pub port: AgentPort,
     pub is_root: bool,
-    /// Whether it may have sub tasks. At the depth limit it may not, and the tools for them are not there.
+    /// Whether it may create sub tasks. At the depth limit it may not, and lacks the tools for them.
     pub may_delegate: bool,
     pub finish: Arc<dyn DoneCheck>,
-    /// The other projects of this machine. Only the root gets to them.
+    /// The other projects of this machine. Only the root can reach them.
     pub projects: Option<Arc<dyn Projects>>,
 }
 
-/// Adds everything that `access` allows, or nothing if a name is taken.
+/// Adds every tool that `access` allows, or none if a name is taken.
 pub fn add(registry: &mut Registry, access: Access) -> Result<(), DuplicateTool> {
     let Access { port, is_root, may_delegate, finish, projects } = access;
     let mut tools = vec![
@@ -98,15 +98,15 @@ pub fn add(registry: &mut Registry, access: Access) -> Result<(), DuplicateTool>
 }
 
 fn tool(handler: impl Handler) -> Arc<dyn Tool> {
-    Arc::new(Typed::new(handler))
+    Arc::new(TypedTool::new(handler))
 }
 
-/// Waits for what the model reads, but not past an interruption.
+/// Waits for the reply, but not much longer than an interruption.
 async fn answer(asked: impl Future<Output = Result<String, Fault>>, call: &Call) -> Reply {
     answer_until(asked, &call.context.tokens).await
 }
 
-async fn answer_until(asked: impl Future<Output = Result<String, Fault>>, tokens: &Tokens) -> Reply {
+async fn answer_until(asked: impl Future<Output = Result<String, Fault>>, tokens: &CancelTokens) -> Reply {
     tokio::select! {
         biased;
         answer = asked => match answer {
@@ -120,12 +120,12 @@ async fn answer_until(asked: impl Future<Output = Result<String, Fault>>, tokens
     }
 }
 
-/// Returns the fault for an outcome that is not one of the command's.
+/// Returns the error for an outcome that does not belong to the command.
 fn unexpected(outcome: &Outcome) -> Fault {
     Fault::internal(format!("an outcome that fits no call: {outcome:?}"))
 }
 
-async fn overdue(tokens: &Tokens) {
+async fn overdue(tokens: &CancelTokens) {
     tokens.cancelled().await;
     tokio::time::sleep(GRACE).await;
 }

@@ -1,12 +1,12 @@
 use serde_json::{Value, json};
 
-use super::testing::{Scene, access, port};
+use super::testing::{Fixture, access, port};
 use super::*;
 use crate::base::Json;
 use crate::tools::names;
 
 fn names_of(registry: &Registry) -> Vec<String> {
-    registry.iter().map(|tool| names::shown(&tool.spec().name).into_owned()).collect()
+    registry.iter().map(|tool| names::display_name(&tool.spec().name).into_owned()).collect()
 }
 
 fn registry(change: impl FnOnce(&mut Access)) -> Registry {
@@ -17,15 +17,15 @@ fn registry(change: impl FnOnce(&mut Access)) -> Registry {
     registry
 }
 
-const EVERYBODY: [&str; 7] = ["yield", "done", "send_message", "clarify", "get_tree", "get_task", "search_tasks"];
+const COMMON: [&str; 7] = ["yield", "done", "send_message", "clarify", "get_tree", "get_task", "search_tasks"];
 
 #[test]
-fn what_more_agents_have_comes_first_and_the_order_is_always_the_same() {
+fn tools_that_more_agents_have_come_first_in_a_stable_order() {
     let root = names_of(&registry(|_| {}));
     assert_eq!(root, names_of(&registry(|_| {})));
     let sub_task = names_of(&registry(|access| access.is_root = false));
     let at_the_limit = names_of(&registry(|access| (access.is_root, access.may_delegate) = (false, false)));
-    assert_eq!(at_the_limit, EVERYBODY);
+    assert_eq!(at_the_limit, COMMON);
     assert!(root.starts_with(&sub_task) && sub_task.starts_with(&at_the_limit), "{root:?}");
     let delegating = [
         "create_task",
@@ -37,16 +37,16 @@ fn what_more_agents_have_comes_first_and_the_order_is_always_the_same() {
         "reset_task",
         "delete_task",
     ];
-    assert_eq!(sub_task[EVERYBODY.len()..], delegating);
+    assert_eq!(sub_task[COMMON.len()..], delegating);
     assert_eq!(root[sub_task.len()..], ["list_projects", "send_message_to_project"]);
 }
 
 #[test]
-fn other_projects_are_for_a_root_that_has_a_way_to_them() {
+fn only_a_root_with_access_gets_the_project_tools() {
     let without = names_of(&registry(|access| access.projects = None));
     assert!(!without.iter().any(|name| name.contains("project")), "{without:?}");
     let flat = names_of(&registry(|access| access.may_delegate = false));
-    assert_eq!(flat[EVERYBODY.len()..], ["list_projects", "send_message_to_project"]);
+    assert_eq!(flat[COMMON.len()..], ["list_projects", "send_message_to_project"]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_field_that_does_not_exist_is_refused_by_every_tool() {
 }
 
 #[test]
-fn every_field_says_what_it_is_for() {
+fn every_field_has_a_description() {
     for tool in registry(|_| {}).iter() {
         let schema: Value = tool.spec().schema.read().unwrap();
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
@@ -89,27 +89,27 @@ fn every_field_says_what_it_is_for() {
 }
 
 #[tokio::test]
-async fn what_the_engine_refuses_is_an_error_that_says_why() {
-    let mut scene = Scene::new();
-    scene.refusal = Some(Fault::user("there is no task 01J"));
-    let (_, reply) = scene.call("get_task", json!({"task": "01J"})).await;
+async fn a_refusal_of_the_engine_is_an_error_with_its_reason() {
+    let mut fixture = Fixture::new();
+    fixture.refusal = Some(Fault::user("there is no task 01J"));
+    let (_, reply) = fixture.call("get_task", json!({"task": "01J"})).await;
     assert!(reply.is_error && reply.text.starts_with("there is no task 01J"), "{reply:?}");
     assert!(reply.text.contains("get_tree lists the tasks with their ids"), "{reply:?}");
-    let (_, reply) = scene.call("clarify", json!({"question": "Which?"})).await;
+    let (_, reply) = fixture.call("clarify", json!({"question": "Which?"})).await;
     assert_eq!((reply.text.as_str(), reply.is_error), ("there is no task 01J", true));
 }
 
 #[tokio::test]
-async fn a_port_that_nobody_answers_is_an_error() {
-    let mut scene = Scene::new();
-    scene.requests.close();
-    let (_, reply) = scene.call("get_tree", json!({})).await;
+async fn a_closed_port_is_an_error() {
+    let mut fixture = Fixture::new();
+    fixture.requests.close();
+    let (_, reply) = fixture.call("get_tree", json!({})).await;
     assert!(reply.is_error && reply.text.contains("shutting down"), "{reply:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupted_request_waits_a_moment_for_its_answer() {
-    let tokens = Tokens::default();
+async fn an_interrupted_request_waits_briefly_for_its_answer() {
+    let tokens = CancelTokens::default();
     tokens.interrupt.cancel();
     let in_time = async {
         tokio::time::sleep(GRACE / 2).await;

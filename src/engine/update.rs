@@ -1,5 +1,7 @@
-//! What changed since a [`crate::engine::snapshot::Snapshot`]. State changes are never dropped; streamed text is put
-//! together while nobody reads it; a reader that falls too far behind is told to take a new snapshot.
+//! Changes since a [`crate::engine::snapshot::Snapshot`].
+//!
+//! State changes are never dropped. Streamed text is coalesced while it is not read. A reader that falls too far behind
+//! gets [`Update::Resync`].
 
 use std::sync::Arc;
 
@@ -12,24 +14,24 @@ use crate::engine::snapshot::{ProjectView, TaskView};
 use crate::model::Live;
 use crate::model::event::Event;
 
-/// One change.
+/// One change to a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "update", rename_all = "snake_case")]
 pub enum Update {
-    /// A task is new or different. Its place is said by the `parent` and the `children` of the nodes.
+    /// A task is new or changed. Its position is in the `parent` and `children` of the nodes.
     Task {
         task: Box<TaskView>,
     },
-    /// A task is out of the tree.
+    /// A task left the tree.
     Removed {
         task: TaskId,
     },
-    /// Something is in a session, on the disk.
+    /// An event was written to a session.
     Event {
         task: TaskId,
         event: Arc<Event>,
     },
-    /// Something to look at that is not kept.
+    /// Live output, which is not stored.
     Live {
         task: TaskId,
         live: Live,
@@ -37,20 +39,19 @@ pub enum Update {
     Project {
         project: Box<ProjectView>,
     },
-    /// Something to say to the person that belongs to no session.
+    /// A notice that belongs to no session.
     Notice {
         notice: Notice,
     },
-    /// Nothing happens any more before somebody says something.
+    /// Nothing will happen without a new command or event.
     Quiet,
-    /// Updates were left out: take a new snapshot and read transcripts again.
+    /// Updates were dropped: take a new snapshot and read transcripts again.
     Resync,
-    /// The engine has ended.
     Ended,
 }
 
-/// The fields of all updates, each as it was written: an event keeps the exact text of what it cannot interpret, which the
-/// derived reader of a tagged enum would lose.
+/// The fields of all updates as raw JSON. An event keeps the exact text of fields that it does not know, which the
+/// derived deserializer of a tagged enum would lose.
 #[derive(Deserialize)]
 struct Fields {
     update: String,
@@ -79,12 +80,12 @@ impl<'de> Deserialize<'de> for Update {
             "quiet" => Self::Quiet,
             "resync" => Self::Resync,
             "ended" => Self::Ended,
-            other => return Err(de::Error::custom(format!("there is no update \"{other}\""))),
+            other => return Err(de::Error::custom(format!("unknown update \"{other}\""))),
         })
     }
 }
 
-/// A word to the person.
+/// A short message to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     pub level: Level,
@@ -93,7 +94,7 @@ pub struct Notice {
     pub task: Option<TaskId>,
 }
 
-/// How much a notice matters.
+/// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {

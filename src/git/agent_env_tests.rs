@@ -1,10 +1,15 @@
 use super::*;
 
 fn agent_git(has_name: bool, has_email: bool) -> AgentGit {
-    AgentGit { hooks: PathBuf::from("/data/hooks"), instead: exec_settings::Overrides::default(), has_name, has_email }
+    AgentGit {
+        hooks: PathBuf::from("/data/hooks"),
+        overrides: exec_settings::Overrides::default(),
+        has_name,
+        has_email,
+    }
 }
 
-/// Returns the settings that git gets in an agent's process, in order.
+/// Returns the git settings of an agent process, in order.
 fn settings(git: &AgentGit, inherited: &[(&str, &str)]) -> Vec<(String, String)> {
     let inherited = || inherited.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let all = git.environment(Environment::new(), inherited()).variables(inherited());
@@ -18,7 +23,7 @@ fn pair(key: &str, value: &str) -> (String, String) {
 }
 
 #[test]
-fn hooks_are_ours_and_nothing_cleans_up_or_signs() {
+fn hooks_are_ours_and_gc_and_signing_are_off() {
     let settings = settings(&agent_git(true, true), &[]);
     assert_eq!(settings[0], pair("core.hooksPath", "/data/hooks"));
     for expected in [pair("gc.auto", "0"), pair("maintenance.auto", "false"), pair("commit.gpgSign", "false")] {
@@ -52,21 +57,21 @@ fn settings_in_our_own_environment_come_first_and_secrets_not_at_all() {
 }
 
 #[test]
-fn a_count_that_lies_costs_nothing() {
+fn a_bogus_count_is_bounded() {
     let settings = settings(&agent_git(true, true), &[("GIT_CONFIG_COUNT", "18446744073709551615")]);
     assert_eq!(settings[0].0, "core.hooksPath");
 }
 
 #[test]
-fn somebody_whom_git_does_not_know_commits_as_the_agent() {
-    let name = pair("user.name", NOBODY.0);
-    let email = pair("user.email", NOBODY.1);
+fn without_an_identity_commits_are_made_as_the_agent() {
+    let name = pair("user.name", FALLBACK_IDENTITY.0);
+    let email = pair("user.email", FALLBACK_IDENTITY.1);
     let found = settings(&agent_git(false, false), &[]);
     assert!(found.contains(&name) && found.contains(&email));
     let found = settings(&agent_git(false, true), &[]);
     assert!(found.contains(&name) && !found.contains(&email));
     let found = settings(&agent_git(false, false), &[("GIT_AUTHOR_NAME", "Ann"), ("EMAIL", "ann@example.org")]);
-    assert!(!found.contains(&name) && !found.contains(&email), "the environment says who it is");
+    assert!(!found.contains(&name) && !found.contains(&email), "the environment has the identity");
 }
 
 #[test]

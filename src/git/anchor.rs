@@ -1,6 +1,7 @@
-//! The top folder of a checkout, opened and made sure of: no link stands in its place, its `.git` names the git folder that
-//! belongs to it, and that git folder names it back. What is read or written afterwards goes through the open handle, so
-//! that putting something else in its place leads nowhere.
+//! Opens and verifies the top folder of a checkout: it is not a link, its `.git` names the right git folder, and that
+//! git folder names it back.
+//!
+//! Later reads and writes go through the open handle, so that swapping the folder has no effect.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,26 +16,26 @@ use super::error::Error;
 use super::program::Checkout;
 
 const LINK: &str = ".git";
-/// How long a `.git` file can be: one path.
-const LONGEST_LINK: u64 = 16 << 10;
+/// The longest `.git` file that is read: one path.
+const MAX_LINK_BYTES: u64 = 16 << 10;
 
 impl Checkout {
-    /// Opens the top folder of this checkout, or says what stands there instead.
+    /// Opens the top folder of this checkout, or returns an error that names what is there instead.
     pub(super) fn anchor(&self) -> Result<Dir, Error> {
         if self.git_dir == self.common { self.anchor_main() } else { self.anchor_linked() }
     }
 
-    /// Returns an open handle on the top folder, for a process that is to run there.
+    /// Returns an open handle on the top folder, for a process that runs there.
     pub fn handle(&self) -> Result<Arc<OwnedFd>, Error> {
         self.anchor().map(|top| top.handle())
     }
 
-    /// Returns the path of the top folder without links above it. A link in its own place is not followed.
+    /// Returns the path of the top folder with links above it resolved. If it is a link itself, that is not followed.
     pub fn real_path(&self) -> PathBuf {
         entry::plain(&self.path)
     }
 
-    /// The main checkout is the user's own. They may have moved it and left a link; what counts is the repository in it.
+    /// Opens the main checkout. It may be a link: the user may have moved it. What counts is the repository in it.
     fn anchor_main(&self) -> Result<Dir, Error> {
         let top = Dir::open_linked(&self.path).map_err(Error::disk("open", &self.path))?;
         let found = top.stat_linked(OsStr::new(LINK)).map_err(Error::disk("find", self.path.join(LINK)))?;
@@ -53,14 +54,14 @@ impl Checkout {
         let top = match Dir::open(&self.path) {
             Ok(top) => top,
             Err(error) => {
-                // It may have become a link between the two.
+                // It may have become a link in between.
                 refuse_link(&self.path)?;
                 return Err(Error::disk("open", &self.path)(error));
             }
         };
         let wrong = |found: &str| Error::NotTheCheckout { path: self.path.clone(), found: found.to_owned() };
-        let link = top.read(OsStr::new(LINK), LONGEST_LINK).map_err(|_| wrong("it has no .git file"))?;
-        let link = entry::without_line_end(link);
+        let link = top.read(OsStr::new(LINK), MAX_LINK_BYTES).map_err(|_| wrong("it has no .git file"))?;
+        let link = entry::trim_line_end(link);
         let link = link
             .strip_prefix(b"gitdir: ")
             .map(|target| entry::absolute(&self.path, Path::new(OsStr::from_bytes(target))));
@@ -69,7 +70,7 @@ impl Checkout {
             return Err(wrong("its .git file names another git folder"));
         }
         if entry::path_in(&self.git_dir).is_none_or(|path| path != entry::plain(&self.path)) {
-            return Err(wrong("the repository notes another place for it"));
+            return Err(wrong("the repository has another path recorded for it"));
         }
         Ok(top)
     }
@@ -83,12 +84,12 @@ pub(super) fn refuse_link(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Refuses a folder of ours, in which worktrees are made and deleted, if it is a link.
+/// Refuses a worktrees folder that is a link.
 pub(super) fn refuse_link_to_folder(path: &Path) -> Result<(), Error> {
     match fs::read_link(path) {
         Ok(target) => Err(Error::Refused(format!(
-            "{} is a link to {}; worktrees are made and deleted in that folder, so it must not be one. Nothing was touched; \
-             put the folder itself there",
+            "{} is a link to {}. Worktrees are created and deleted in that folder, so it must not be a link. Nothing was \
+             changed; replace the link with a folder",
             path.display(),
             target.display()
         ))),

@@ -29,7 +29,7 @@ fn a_title_becomes_lower_case_words_joined_by_hyphens() {
 }
 
 #[test]
-fn a_task_without_a_spelling_still_has_a_branch_and_a_folder() {
+fn a_title_without_an_ascii_form_gets_the_fallback_name() {
     assert_eq!(name(task(), "…"), "mxd/01JB2Q8G5VW3K7M9N4P6R8T0XY/task");
     assert_eq!(folder(task(), "\u{E000}"), "01JB2Q8G5VW3K7M9N4P6R8T0XY-task");
     assert_eq!(name(task(), "Fix it"), "mxd/01JB2Q8G5VW3K7M9N4P6R8T0XY/fix-it");

@@ -1,4 +1,4 @@
-//! Commits that Matrix makes in the person's name, when they ask for it.
+//! Commits that Matrix makes as the user, on request.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,6 @@ use git2::{ErrorCode, Repository, Signature};
 use super::library;
 use crate::base::Fault;
 
-/// Why there is no commit.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     #[error("git does not know who you are")]
@@ -22,14 +21,14 @@ impl From<CommitError> for Fault {
         match error {
             CommitError::NoIdentity => fault
                 .hint("tell it with `git config --global user.name …` and `git config --global user.email …`")
-                .hint("the files are written; commit them when you like"),
-            CommitError::Git { .. } => fault.hint("the files are written; commit them when you like"),
+                .hint("the files are written; commit them yourself"),
+            CommitError::Git { .. } => fault.hint("the files are written; commit them yourself"),
         }
     }
 }
 
-/// Commits these files and nothing else: what the person has staged stays staged and out of it.
-pub fn only(top: &Path, files: &[PathBuf], message: &str) -> Result<String, CommitError> {
+/// Commits these files only; other staged changes stay staged. Returns the short commit id.
+pub fn commit_files(top: &Path, files: &[PathBuf], message: &str) -> Result<String, CommitError> {
     let failed = |error: git2::Error| match error.code() {
         ErrorCode::NotFound if error.class() == git2::ErrorClass::Config => CommitError::NoIdentity,
         _ => CommitError::Git { top: top.to_owned(), message: error.message().to_owned() },
@@ -54,10 +53,10 @@ pub fn only(top: &Path, files: &[PathBuf], message: &str) -> Result<String, Comm
     Ok(id.to_string()[..10].to_owned())
 }
 
-/// Returns who commits, as git itself finds it: the environment first, what it does not say from the settings.
+/// Returns the identity as git determines it: from the environment, else from the settings.
 fn identity(repository: &Repository, role: &str) -> Result<Signature<'static>, git2::Error> {
-    let said = |what: &str| std::env::var(format!("GIT_{role}_{what}")).ok().filter(|said| !said.trim().is_empty());
-    match (said("NAME"), said("EMAIL")) {
+    let env = |field: &str| std::env::var(format!("GIT_{role}_{field}")).ok().filter(|value| !value.trim().is_empty());
+    match (env("NAME"), env("EMAIL")) {
         (None, None) => repository.signature(),
         (Some(name), Some(email)) => Signature::now(&name, &email),
         (name, email) => {

@@ -1,4 +1,4 @@
-//! What two commits would conflict about, found by a real merge in memory: nothing is checked out, nothing is written.
+//! Finds the conflicts between two commits with an in-memory merge. Nothing is checked out or written.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,88 +12,87 @@ use super::error::Error;
 use super::union;
 use crate::model::diff::lossy;
 
-/// How many bytes of each side of a conflict are shown.
-const SHOWN: usize = 8 << 10;
-/// How many conflicts are shown with their sides; the rest only by name.
-const SHOWN_FILES: usize = 50;
+/// Bytes shown of each side of a conflict.
+const MAX_SHOWN_BYTES: usize = 8 << 10;
+/// Conflicts shown with their content; the rest only by name.
+const MAX_SHOWN_FILES: usize = 50;
 const FORMAT: u32 = 0o170_000;
 const COMMIT: u32 = 0o160_000;
-/// The bits of an index entry that say which side of a conflict it is.
+/// The bits of an index entry that hold its conflict stage.
 const STAGE: u16 = 0x3000;
 
-/// What kind of disagreement it is.
+/// The kind of a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConflictKind {
     /// Both changed the same lines.
     Content,
-    /// Both made a file of this name.
+    /// Both added a file of this name.
     BothAdded,
     /// We deleted or renamed it, they changed it.
     DeletedByUs,
     /// They deleted or renamed it, we changed it.
     DeletedByThem,
-    /// Neither has it any more under this name: renamed to different names.
+    /// Both renamed it, to different names.
     BothMoved,
     /// Both changed a file that is not text.
     Binary,
-    /// Both changed whether it is a file, a program or a link.
+    /// Both changed the file type or the executable bit.
     Mode,
     /// Both moved a submodule.
     Submodule,
 }
 
 impl ConflictKind {
-    /// Returns what two branches disagree about, as it is said of the file of one of them.
-    pub fn words(self) -> &'static str {
+    /// Returns a description of the conflict, as seen from one side.
+    pub fn description(self) -> &'static str {
         match self {
             Self::Content => "both changed the same lines",
-            Self::BothAdded => "both made it",
-            Self::DeletedByUs => "changed here, gone there",
-            Self::DeletedByThem => "gone here, changed there",
+            Self::BothAdded => "both added it",
+            Self::DeletedByUs => "changed here, deleted there",
+            Self::DeletedByThem => "deleted here, changed there",
             Self::BothMoved => "renamed to different names",
-            Self::Binary => "both changed it, and it is not text",
-            Self::Mode => "both changed what kind of file it is",
+            Self::Binary => "both changed it (binary file)",
+            Self::Mode => "both changed the file type",
             Self::Submodule => "both moved the submodule",
         }
     }
 }
 
-/// Some text of one side.
+/// An excerpt of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excerpt {
     pub text: String,
-    /// How many bytes it has that are not shown.
+    /// Bytes that are not shown.
     pub hidden: usize,
 }
 
-/// A file that two branches disagree about.
+/// A conflicting file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     pub kind: ConflictKind,
-    /// The file on the side that is merged into. Nothing: it has none, or it is not text.
+    /// The file on the side that is merged into. `None` if it does not exist there or is not text.
     pub ours: Option<Excerpt>,
     /// The file on the side that is merged.
     pub theirs: Option<Excerpt>,
-    /// Both, with the usual marks around what differs.
+    /// Both, with conflict markers.
     pub marked: Option<Excerpt>,
 }
 
-/// Merges two commits in memory.
 pub(super) fn merge(repository: &Repository, ours: Oid, theirs: Oid) -> Result<Index, Error> {
     let failed = Error::read(repository.path());
     let commit = |id| repository.find_commit(id).map_err(&failed);
     let mut options = MergeOptions::new();
     options.find_renames(true);
     let mut index = repository.merge_commits(&commit(ours)?, &commit(theirs)?, Some(&options)).map_err(&failed)?;
-    union::settle(repository, &mut index)?;
+    union::resolve_memory(repository, &mut index)?;
     Ok(index)
 }
 
-/// Copies an entry of an index, as one that nobody disagrees about.
-pub(super) fn undisputed(entry: &IndexEntry) -> IndexEntry {
+/// Copies an index entry without its conflict stage.
+pub(super) fn resolved_entry(entry: &IndexEntry) -> IndexEntry {
     IndexEntry {
         ctime: entry.ctime,
         mtime: entry.mtime,
@@ -110,7 +109,6 @@ pub(super) fn undisputed(entry: &IndexEntry) -> IndexEntry {
     }
 }
 
-/// Returns the conflicts of a merge.
 pub(super) fn conflicts(repository: &Repository, index: &Index) -> Result<Vec<Conflict>, Error> {
     let failed = Error::read(repository.path());
     let mut conflicts = Vec::new();
@@ -123,7 +121,7 @@ pub(super) fn conflicts(repository: &Repository, index: &Index) -> Result<Vec<Co
         let Some(path) = any.map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path))) else { continue };
         let kind = kind(repository, &found);
         let mut conflict = Conflict { path, kind, ours: None, theirs: None, marked: None };
-        if conflicts.len() < SHOWN_FILES {
+        if conflicts.len() < MAX_SHOWN_FILES {
             conflict.ours = found.our.as_ref().and_then(|entry| excerpt(repository, entry));
             conflict.theirs = found.their.as_ref().and_then(|entry| excerpt(repository, entry));
             conflict.marked = marked(repository, &found, kind);
@@ -163,7 +161,7 @@ fn marked(repository: &Repository, conflict: &IndexConflict, kind: ConflictKind)
     let (ancestor, our, their) = (conflict.ancestor.as_ref()?, conflict.our.as_ref()?, conflict.their.as_ref()?);
     let result = repository.merge_file_from_index(ancestor, our, their, None).ok()?;
     let content = result.content();
-    // What is before the first mark is what both agree on.
+    // Skip what precedes the first marker: both sides agree on it.
     let line = content.windows(7).position(|bytes| bytes == b"<<<<<<<").unwrap_or(0);
     let mut excerpt = cut(&content[line..]);
     excerpt.hidden += line;
@@ -171,6 +169,6 @@ fn marked(repository: &Repository, conflict: &IndexConflict, kind: ConflictKind)
 }
 
 fn cut(bytes: &[u8]) -> Excerpt {
-    let shown = &bytes[..bytes.len().min(SHOWN)];
+    let shown = &bytes[..bytes.len().min(MAX_SHOWN_BYTES)];
     Excerpt { text: String::from_utf8_lossy(shown).into_owned(), hidden: bytes.len() - shown.len() }
 }

@@ -1,8 +1,8 @@
-//! An open directory, and what is done to the files below it.
+//! An open directory, and operations on the files below it.
 //!
-//! Everything is reached by handles, one folder at a time, and never through a symbolic link. Whoever puts a link in the
-//! place of a folder while we work causes an error, and never a write or a deletion elsewhere. The path that a [`Dir`]
-//! carries serves messages only.
+//! Every access goes through handles, one folder at a time, and never through a symbolic link. If a folder is swapped
+//! for a link meanwhile, the operation fails instead of touching files elsewhere. The path of a [`Dir`] is for messages
+//! only.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,7 +16,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// The permissions that deleting a folder's content takes.
+/// The permissions needed to delete a folder's content.
 const OWNER: Mode = Mode::RWXU;
 
 /// An open directory. Cheap to clone; clones share the handle.
@@ -27,19 +27,19 @@ pub(super) struct Dir {
 }
 
 impl Dir {
-    /// Opens a folder. The last part of the path must not be a link; the folders above it may.
+    /// Opens a folder. The last component must not be a link; the folders above it may be.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let fd = fs::open(path, FOLDER, Mode::empty())?;
         Ok(Self { fd: Arc::new(fd), path: path.to_owned() })
     }
 
-    /// As [`Dir::open`], also through a link.
+    /// Like [`Dir::open`], but follows a link.
     pub(super) fn open_linked(path: &Path) -> io::Result<Self> {
         let fd = fs::open(path, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?;
         Ok(Self { fd: Arc::new(fd), path: path.to_owned() })
     }
 
-    /// Returns the handle, for a process that is to run in this folder.
+    /// Returns the handle, for a process that runs in this folder.
     pub(super) fn handle(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.fd)
     }
@@ -48,18 +48,18 @@ impl Dir {
         &self.path
     }
 
-    /// Opens a folder in this one.
+    /// Opens a direct subfolder.
     pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
         let fd = fs::openat(&self.fd, name, FOLDER, Mode::empty())?;
         Ok(Self { fd: Arc::new(fd), path: self.path.join(name) })
     }
 
-    /// Opens a folder somewhere below this one.
+    /// Opens a folder at any depth below this one.
     pub(super) fn below(&self, path: &Path) -> io::Result<Self> {
         names(path)?.into_iter().try_fold(self.clone(), |dir, name| dir.child(name))
     }
 
-    /// Opens a folder below this one, and makes what is missing of it. A link or a file on the way is an error.
+    /// Opens a folder below this one and creates missing parts. A link or a file in the path is an error.
     pub(super) fn make(&self, path: &Path) -> io::Result<Self> {
         names(path)?.into_iter().try_fold(self.clone(), |dir, name| dir.make_child(name))
     }
@@ -71,7 +71,7 @@ impl Dir {
         }
     }
 
-    /// As [`Dir::make`], but what is on the way and no folder is removed: a link, or a file.
+    /// Like [`Dir::make`], but removes links and files in the path.
     pub(super) fn make_over(&self, path: &Path) -> io::Result<Self> {
         names(path)?.into_iter().try_fold(self.clone(), |dir, name| {
             if dir.stat(name)?.is_some_and(|found| !is_folder(&found)) {
@@ -81,7 +81,7 @@ impl Dir {
         })
     }
 
-    /// Returns what a name stands for here, without following it; `None` if nothing has that name.
+    /// Returns the metadata of a name without following links, or `None` if it does not exist.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         match fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
@@ -90,12 +90,11 @@ impl Dir {
         }
     }
 
-    /// As [`Dir::stat`], where a link leads.
+    /// Like [`Dir::stat`], but follows a link.
     pub(super) fn stat_linked(&self, name: &OsStr) -> io::Result<Stat> {
         Ok(fs::statat(&self.fd, name, AtFlags::empty())?)
     }
 
-    /// Lists the names in this folder.
     pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in fs::Dir::read_from(&self.fd)? {
@@ -121,7 +120,7 @@ impl Dir {
         Ok(bytes)
     }
 
-    /// Makes a file that does not exist yet.
+    /// Creates a file. Fails if it exists.
     pub(super) fn create(&self, name: &OsStr, mode: Mode) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(fs::openat(&self.fd, name, flags, mode)?))
@@ -135,17 +134,17 @@ impl Dir {
         Ok(fs::symlinkat(target, &self.fd, name)?)
     }
 
-    /// Gives a file a second name. Fails if something has that name.
+    /// Creates a hard link. Fails if the name exists.
     pub(super) fn hard_link(&self, file: &OsStr, name: &OsStr) -> io::Result<()> {
         Ok(fs::linkat(&self.fd, file, &self.fd, name, AtFlags::empty())?)
     }
 
-    /// Moves what has a name here, be it a link, to a name in another folder.
+    /// Moves an entry to a name in another folder. A link is moved itself.
     pub(super) fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         Ok(fs::renameat(&self.fd, name, &to.fd, new)?)
     }
 
-    /// Removes a file or a link. One that is gone is no error.
+    /// Removes a file or a link. Succeeds if it does not exist.
     pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         match fs::unlinkat(&self.fd, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -158,7 +157,7 @@ impl Dir {
         Ok(fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes a folder that holds nothing but folders.
+    /// Removes a folder that contains only folders.
     pub(super) fn remove_empty_dirs(&self, name: &OsStr) -> io::Result<()> {
         let folder = self.child(name)?;
         for inner in folder.names()? {
@@ -169,30 +168,32 @@ impl Dir {
         self.remove_dir(name)
     }
 
-    /// Removes a file, a link or a folder with everything in it, also where folders in it forbid it: some package caches are
-    /// made read-only. What is gone is no error.
+    /// Removes a file, a link or a folder with its content, even from read-only folders: some package caches are made
+    /// read-only. Succeeds if it does not exist.
     pub(super) fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
-        match self.remove_all(name, Forbidden::Stays) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.remove_all(name, Forbidden::Goes),
+        match self.remove_all(name, ReadOnlyDirs::Keep) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.remove_all(name, ReadOnlyDirs::Remove)
+            }
             done => done,
         }
     }
 
-    fn remove_all(&self, name: &OsStr, forbidden: Forbidden) -> io::Result<()> {
+    fn remove_all(&self, name: &OsStr, read_only: ReadOnlyDirs) -> io::Result<()> {
         match self.stat(name)? {
             None => return Ok(()),
             Some(found) if !is_folder(&found) => return self.remove_file(name),
             Some(found) => {
-                if forbidden == Forbidden::Goes {
+                if read_only == ReadOnlyDirs::Remove {
                     let mode = Mode::from_raw_mode(found.st_mode) | OWNER;
-                    // Without read permission the folder cannot be opened to change it.
+                    // Without read permission the folder could not be opened to change it.
                     let _ = fs::chmodat(&self.fd, name, mode, AtFlags::empty());
                 }
             }
         }
         let folder = self.child(name)?;
         for inner in folder.names()? {
-            folder.remove_all(&inner, forbidden)?;
+            folder.remove_all(&inner, read_only)?;
         }
         match self.remove_dir(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -201,15 +202,15 @@ impl Dir {
     }
 }
 
-/// What happens to folders whose permissions forbid to empty them.
+/// Whether read-only folders are removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Forbidden {
-    Stays,
-    /// Their permissions are changed first.
-    Goes,
+enum ReadOnlyDirs {
+    Keep,
+    /// After changing their permissions.
+    Remove,
 }
 
-/// Tells whether a folder could not be opened because a link or a file has its name.
+/// Returns true if a folder could not be opened because the name is a link or a file.
 pub(super) fn is_in_the_way(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOTDIR | Errno::LOOP))
 }
@@ -222,16 +223,16 @@ pub(super) fn is_file(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
 }
 
-/// Returns the parts of a path that stays below where it starts.
+/// Returns the components of a relative path without `..`.
 fn names(path: &Path) -> io::Result<Vec<&OsStr>> {
     let plain = |part| match part {
         Component::Normal(name) => Ok(name),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} leads out of its folder", path.display()))),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} leads out of the folder", path.display()))),
     };
     path.components().map(plain).collect()
 }
 
-/// Returns the folder and the name of a file.
+/// Splits a path into its folder and its file name.
 pub(super) fn split(path: &Path) -> io::Result<(&Path, &OsStr)> {
     let name = path.file_name().filter(|name| !name.as_bytes().is_empty());
     name.map(|name| (path.parent().unwrap_or(Path::new("")), name)).ok_or_else(|| io::ErrorKind::InvalidInput.into())

@@ -14,7 +14,7 @@ fn scene() -> (tempfile::TempDir, Dir, PathBuf) {
 }
 
 #[test]
-fn a_link_is_never_passed_through() {
+fn links_are_never_followed() {
     let (_guard, dir, victim) = scene();
     symlink(&victim, dir.path().join("a")).unwrap();
     assert!(is_in_the_way(&dir.below(Path::new("a/inner")).unwrap_err()));
@@ -32,7 +32,7 @@ fn a_link_is_never_passed_through() {
 }
 
 #[test]
-fn a_tree_is_removed_with_links_and_forbidden_folders_and_nothing_behind_links() {
+fn a_tree_is_removed_with_links_and_read_only_folders_but_not_link_targets() {
     let (_guard, dir, victim) = scene();
     let inner = dir.path().join("tree/closed");
     std_fs::create_dir_all(&inner).unwrap();

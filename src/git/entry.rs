@@ -1,6 +1,6 @@
-//! What a repository notes about its linked checkouts: one folder per checkout below `worktrees/` of the common folder.
+//! The administrative entries of linked checkouts: one folder each below `worktrees/` of the common git folder.
 //!
-//! Read as plain files, because what a crash left there is exactly what git itself refuses to list.
+//! Read as plain files, because git itself refuses to list what a crash left there.
 
 use std::fs;
 use std::io;
@@ -11,42 +11,42 @@ use super::error::Error;
 use super::program::Checkout;
 use super::repo_file;
 
-/// The reason on the lock of a worktree that is being made. While it stands there, nobody has worked in it.
+/// The lock reason of a worktree that is being made. With this lock, it holds no work yet.
 pub(super) const BEING_MADE: &str = "mxd: being made";
 
-/// What a checkout's HEAD names.
+/// What HEAD of a checkout points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     Branch(String),
-    /// A commit, without a branch.
+    /// A commit without a branch.
     Detached(String),
-    /// Nothing that can be read.
+    /// HEAD cannot be read.
     Unreadable,
 }
 
-/// One linked checkout, as the repository notes it.
+/// The entry of one linked checkout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct WorktreeEntry {
     pub(super) git_dir: PathBuf,
-    /// The checkout's folder. Nothing: the note was never finished.
+    /// The checkout's folder. `None` if the entry was never completed.
     pub(super) path: Option<PathBuf>,
     pub(super) head: Head,
-    /// Why it is locked, if it is.
+    /// The lock reason, if it is locked.
     pub(super) lock: Option<String>,
 }
 
-impl Entry {
+impl WorktreeEntry {
     pub(super) fn is_being_made(&self) -> bool {
         self.lock.as_deref() == Some(BEING_MADE)
     }
 
-    /// Tells whether git gave the entry the name of this folder, also if the folder was moved since. Git appends a
-    /// number when the name was taken.
+    /// Returns true if git named the entry after this folder, even if the folder was moved since. Git appends a number
+    /// if the name was taken.
     pub(super) fn is_named_after(&self, path: &Path) -> bool {
         let name = |path: &Path| path.file_name().map(|name| name.as_bytes().to_owned()).unwrap_or_default();
-        let (ours, wanted) = (name(&self.git_dir), name(path));
-        !wanted.is_empty()
-            && ours.strip_prefix(wanted.as_slice()).is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
+        let (own, folder) = (name(&self.git_dir), name(path));
+        !folder.is_empty()
+            && own.strip_prefix(folder.as_slice()).is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
     }
 
     pub(super) fn checkout(&self, path: &Path, common: &Path) -> Checkout {
@@ -54,8 +54,8 @@ impl Entry {
     }
 }
 
-/// Returns every linked checkout that is noted, finished or not.
-pub(super) fn all(common: &Path) -> Result<Vec<Entry>, Error> {
+/// Returns all entries, completed or not.
+pub(super) fn all(common: &Path) -> Result<Vec<WorktreeEntry>, Error> {
     let folder = common.join("worktrees");
     let listed = match fs::read_dir(&folder) {
         Ok(listed) => listed,
@@ -73,26 +73,26 @@ pub(super) fn all(common: &Path) -> Result<Vec<Entry>, Error> {
     Ok(entries)
 }
 
-/// Returns the linked checkout in a folder, if the folder and what the repository notes agree on it.
-pub(super) fn of(path: &Path, common: &Path) -> Option<Entry> {
+/// Returns the entry of the checkout in a folder, if both point to each other.
+pub(super) fn of(path: &Path, common: &Path) -> Option<WorktreeEntry> {
     let git_dir = link_of(path).filter(|git_dir| git_dir.parent() == Some(&common.join("worktrees")))?;
     let entry = read(git_dir);
     (entry.path.as_deref() == Some(&plain(path))).then_some(entry)
 }
 
-fn read(git_dir: PathBuf) -> Entry {
+fn read(git_dir: PathBuf) -> WorktreeEntry {
     let path = path_in(&git_dir);
     let lock = line(&git_dir.join("locked")).map(|reason| String::from_utf8_lossy(&reason).into_owned());
-    Entry { head: head(&git_dir), lock, path, git_dir }
+    WorktreeEntry { head: head(&git_dir), lock, path, git_dir }
 }
 
-/// Returns the folder of the checkout that a git folder belongs to, if it names one.
+/// Returns the checkout's folder as recorded in its git folder.
 pub(super) fn path_in(git_dir: &Path) -> Option<PathBuf> {
     let bytes = one_path(&git_dir.join("gitdir")).filter(|bytes| !bytes.is_empty())?;
     absolute(git_dir, Path::new(&std::ffi::OsString::from_vec(bytes))).parent().map(plain)
 }
 
-/// Returns what the HEAD in a git folder names.
+/// Reads HEAD in a git folder.
 pub(super) fn head(git_dir: &Path) -> Head {
     let Some(bytes) = line(&git_dir.join("HEAD")) else { return Head::Unreadable };
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -103,7 +103,7 @@ pub(super) fn head(git_dir: &Path) -> Head {
     }
 }
 
-/// Returns where the `.git` of a folder leads: the git folder that it names, if it is a file that names one.
+/// Returns the git folder that the `.git` file of a folder names, or `None` if it is not such a file.
 pub(super) fn link_of(folder: &Path) -> Option<PathBuf> {
     let bytes = one_path(&folder.join(".git"))?;
     let target = bytes.strip_prefix(b"gitdir: ")?;
@@ -111,11 +111,11 @@ pub(super) fn link_of(folder: &Path) -> Option<PathBuf> {
     Some(fs::canonicalize(&target).unwrap_or(target))
 }
 
-/// Returns a path spelled as git spells it: its folder without links, its last part as it is.
+/// Returns a path as git records it: links in its parent resolved, the last component unchanged.
 pub(super) fn plain(path: &Path) -> PathBuf {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => {
-            // A folder that is gone cannot be looked up; then its own folder can, or it stays as it was spelled.
+            // A parent that does not exist cannot be resolved; try the one above it.
             let parent = fs::canonicalize(parent)
                 .unwrap_or_else(|_| if parent.parent().is_some() { plain(parent) } else { parent.to_owned() });
             parent.join(name)
@@ -124,7 +124,7 @@ pub(super) fn plain(path: &Path) -> PathBuf {
     }
 }
 
-/// Resolves `.` and `..` of a path that is relative to `base`, by its spelling.
+/// Resolves `.` and `..` of a path relative to `base`, without looking at the disk.
 pub(super) fn absolute(base: &Path, path: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in base.join(path).components() {
@@ -139,13 +139,13 @@ pub(super) fn absolute(base: &Path, path: &Path) -> PathBuf {
     whole
 }
 
-/// Returns what a small file holds that names one path, without line breaks at its end. The path may hold some itself.
+/// Reads a file that holds one path, without line breaks at its end. The path itself may contain some.
 fn one_path(file: &Path) -> Option<Vec<u8>> {
-    fs::read(file).ok().map(without_line_end)
+    fs::read(file).ok().map(trim_line_end)
 }
 
-/// Cuts the line breaks at the end of a text off, as git does where it reads a path.
-pub(super) fn without_line_end(mut bytes: Vec<u8>) -> Vec<u8> {
+/// Removes line breaks at the end, as git does when it reads a path.
+pub(super) fn trim_line_end(mut bytes: Vec<u8>) -> Vec<u8> {
     let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
     bytes.truncate(end);
     bytes

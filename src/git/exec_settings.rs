@@ -1,41 +1,41 @@
-//! Settings of a repository that make git run a program, and what is said in their place.
+//! Replaces repository settings that make git run a program.
 //!
-//! A repository that came as a folder (an archive, a shared disk, a work of an earlier agent) can have any settings in its
-//! `.git/config`. Those of the user, for all repositories, are theirs and hold. Where the repository has one of its own
-//! that would run a program, the user's value takes its place, or a harmless one. Settings that are the same for every
-//! repository are pinned where git is called (`program`, `agent_env`). The whole list with reasons is in docs/security.md.
+//! A repository that came as a folder (an archive, a shared disk, the work of an earlier agent) can have any settings
+//! in its `.git/config`. The user's own global settings are trusted. A repository setting that would run a program is
+//! replaced by the user's global value, or by a harmless one. Settings that are the same for every repository are set
+//! where git is called (`program`, `agent_env`). The whole list with reasons is in docs/security.md.
 //!
-//! Content filters and merge drivers stay: without them Git LFS would not work, and what is encrypted would be committed in
-//! the clear.
+//! Content filters and merge drivers stay: without them Git LFS would not work, and encrypted files would be committed
+//! in the clear.
 
 use git2::{ConfigLevel, Repository};
 
 use super::error::Error;
 
-/// Compares two files as the ordinary diff does. Git names the file first, then the old version and three facts about it.
+/// The ordinary diff. Git passes the file name first, then the old version and three facts about it.
 const PLAIN_DIFF: &str = "sh -c 'diff -u -- \"$2\" \"$5\" || :' sh";
-/// Compresses as git does by itself.
+/// Git's own default.
 const GZIP: &str = "gzip -cn";
 
-/// A setting, by its full name.
+/// Full name and value of a setting.
 pub(super) type Setting = (String, String);
 
-/// What takes the place of a repository's settings that run programs.
+/// Replacements for a repository's settings that run programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Overrides {
-    /// To be said to git in the environment, where they win over every file.
+    /// To be passed to git in the environment, where they override every file.
     pub(super) settings: Vec<Setting>,
-    /// A setting of the repository that names a program to fetch with, and cannot be replaced: of this one the first value
-    /// counts and not the last. Missing objects must not be fetched by themselves then.
+    /// A repository setting that names a program to fetch with. It cannot be overridden, because its first value
+    /// counts. Missing objects must not be fetched automatically then.
     pub(super) own_transport: Option<String>,
-    /// The repository has a `core.gitProxy` of its own. It cannot be replaced either, but [`NO_PROXY`] wins over it.
+    /// The repository sets `core.gitProxy`. It cannot be overridden either, but [`NO_PROXY`] takes precedence.
     pub(super) own_proxy: bool,
 }
 
-/// The variable that switches `core.gitProxy` off.
+/// The variable that disables `core.gitProxy`.
 pub(super) const NO_PROXY: (&str, &str) = ("GIT_PROXY_COMMAND", "");
 
-/// Returns what takes the place of the settings with which the repository would run programs.
+/// Returns the replacements for the repository's settings that run programs.
 pub(super) fn overrides(repository: &Repository) -> Result<Overrides, Error> {
     let failed = Error::read(repository.path());
     let settings = repository.config().map_err(&failed)?;
@@ -53,26 +53,26 @@ pub(super) fn overrides(repository: &Repository) -> Result<Overrides, Error> {
     listed.map_err(&failed)?;
     let own_transport = own.iter().map(|(key, _)| key).find(|key| is_transport(key)).cloned();
     let own_proxy = own.iter().any(|(key, _)| key == "core.gitproxy");
-    Ok(Overrides { settings: in_place_of(&own, &users), own_transport, own_proxy })
+    Ok(Overrides { settings: replacements(&own, &users), own_transport, own_proxy })
 }
 
-/// Returns what is said in the place of the repository's `own` settings. `users`: those of the user, for all repositories.
-fn in_place_of(own: &[Setting], users: &[Setting]) -> Vec<Setting> {
-    let mut instead: Vec<Setting> = Vec::new();
+/// Returns the replacements for the repository's `own` settings. `users` are the user's global settings.
+fn replacements(own: &[Setting], users: &[Setting]) -> Vec<Setting> {
+    let mut replaced: Vec<Setting> = Vec::new();
     if own.iter().any(|(key, _)| is_helper(key)) {
-        // The helpers of all levels make up one list, which an empty one clears.
-        instead.push(("credential.helper".to_owned(), String::new()));
-        instead.extend(users.iter().filter(|(key, _)| is_helper(key)).cloned());
+        // The helpers of all levels form one list, which an empty value clears.
+        replaced.push(("credential.helper".to_owned(), String::new()));
+        replaced.extend(users.iter().filter(|(key, _)| is_helper(key)).cloned());
     }
     for (key, value) in own {
         let Some((key, harmless)) = harmless(key, value) else { continue };
-        if instead.iter().any(|(known, _)| *known == key) {
+        if replaced.iter().any(|(known, _)| *known == key) {
             continue;
         }
-        let theirs = users.iter().rev().find(|(known, _)| *known == key).map(|(_, value)| value.clone());
-        instead.push((key, theirs.unwrap_or_else(|| harmless.to_owned())));
+        let users_value = users.iter().rev().find(|(known, _)| *known == key).map(|(_, value)| value.clone());
+        replaced.push((key, users_value.unwrap_or_else(|| harmless.to_owned())));
     }
-    instead
+    replaced
 }
 
 fn is_transport(key: &str) -> bool {
@@ -83,8 +83,8 @@ fn is_helper(key: &str) -> bool {
     key.starts_with("credential.") && key.ends_with(".helper")
 }
 
-/// Returns the setting that keeps git from running what this one says, and a value for it that runs nothing of the
-/// repository's; `None` if it runs nothing, or may.
+/// Returns the setting and value that keep git from running what this one names. `None` if it runs nothing, or is
+/// allowed to.
 fn harmless(key: &str, value: &str) -> Option<(String, &'static str)> {
     let (section, rest) = key.split_once('.')?;
     let (name, variable) = match rest.rsplit_once('.') {

@@ -23,11 +23,11 @@ fn a_setting_of_the_repository_that_runs_a_program_is_replaced_by_the_users_or_a
         ("submodule.lib.update", "checkout"),
         ("hook.x.enabled", "false"),
     ]);
-    assert_eq!(in_place_of(&own, &users), expected);
+    assert_eq!(replacements(&own, &users), expected);
 }
 
 #[test]
-fn what_decides_the_content_of_files_and_what_runs_nothing_stays() {
+fn filters_merge_drivers_and_harmless_settings_stay() {
     let own = settings(&[
         ("filter.lfs.process", "git-lfs filter-process"),
         ("merge.lock.driver", "merge-lock %A %O %B"),
@@ -36,15 +36,15 @@ fn what_decides_the_content_of_files_and_what_runs_nothing_stays() {
         ("remote.origin.url", "https://example.org/x"),
         ("alias.st", "!status"),
     ]);
-    assert!(in_place_of(&own, &[]).is_empty());
+    assert!(replacements(&own, &[]).is_empty());
 }
 
 #[test]
-fn credential_helpers_of_the_repository_go_and_those_of_the_user_stay_in_their_order() {
+fn credential_helpers_of_the_repository_are_dropped_and_the_users_stay_in_order() {
     let own = settings(&[("credential.https://x.helper", "!evil"), ("credential.helper", "!evil")]);
     let users = settings(&[("credential.helper", "store"), ("credential.https://y.helper", "mine")]);
     let expected =
         settings(&[("credential.helper", ""), ("credential.helper", "store"), ("credential.https://y.helper", "mine")]);
-    assert_eq!(in_place_of(&own, &users), expected);
-    assert!(in_place_of(&[], &users).is_empty());
+    assert_eq!(replacements(&own, &users), expected);
+    assert!(replacements(&[], &users).is_empty());
 }

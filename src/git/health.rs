@@ -1,4 +1,4 @@
-//! Whether git itself is in order: its version, whom it commits as, and locks that a crash left. Only reads.
+//! Checks git itself: version, user identity, stale locks. Read-only.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,12 @@ use super::library;
 use super::locks;
 use super::program::{Call, Checkout};
 
-/// The oldest version with everything that is used here: older ones do not let attributes be switched off, which archives
-/// need to keep files byte for byte.
-pub const WANTED: Version = Version(2, 41, 0);
-/// The oldest version that can make a locked worktree at all.
-pub const NEEDED: Version = Version(2, 34, 0);
+/// The oldest fully supported version. Older ones cannot switch attributes off, which archives need to store files byte
+/// for byte.
+pub const RECOMMENDED_VERSION: Version = Version(2, 41, 0);
+/// The oldest version that can create a locked worktree.
+pub const MINIMUM_VERSION: Version = Version(2, 34, 0);
 
-/// A version of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32, pub u32);
 
@@ -25,30 +24,30 @@ impl fmt::Display for Version {
     }
 }
 
-/// Whom git commits as in a repository, and what locks it.
+/// The user identity and the stale locks of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repository {
     pub has_name: bool,
     pub has_email: bool,
-    /// Locks that nobody holds any more, in the main checkout and in every other.
-    pub forgotten_locks: Vec<PathBuf>,
+    /// Locks that no process holds, in all checkouts.
+    pub stale_locks: Vec<PathBuf>,
 }
 
-/// Returns the version of the `git` program, or nothing if it says something that is no version.
+/// Returns the version of the `git` program, or `None` if its output has no version.
 pub async fn version() -> Result<Option<Version>, Error> {
     Ok(parse(&Call::anywhere(["--version"]).line().await?))
 }
 
-/// Reads `git version 2.39.5 (Apple Git-154)` and its relatives.
-fn parse(said: &str) -> Option<Version> {
-    let word = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+/// Parses `git version 2.39.5 (Apple Git-154)` and the like.
+fn parse(output: &str) -> Option<Version> {
+    let word = output.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let mut parts = word.split('.').map(|part| part.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok());
     let major = parts.next()??;
     let mut next = || parts.next().flatten().unwrap_or(0);
     Some(Version(major, next(), next()))
 }
 
-/// Looks at the repository whose main checkout is `top`.
+/// Checks the repository whose main checkout is `top`.
 pub async fn repository(top: &Path) -> Result<Repository, Error> {
     let top = top.to_owned();
     blocking(move || {
@@ -66,7 +65,7 @@ pub async fn repository(top: &Path) -> Result<Repository, Error> {
         Ok(Repository {
             has_name: has("user.name"),
             has_email: has("user.email"),
-            forgotten_locks: locks.into_iter().filter(|lock| locks::is_forgotten(lock, &folders)).collect(),
+            stale_locks: locks.into_iter().filter(|lock| locks::is_stale(lock, &folders)).collect(),
         })
     })
     .await

@@ -1,8 +1,8 @@
 use super::*;
 
 #[test]
-fn versions_are_read_as_vendors_spell_them() {
-    for (said, version) in [
+fn vendor_versions_are_parsed() {
+    for (output, version) in [
         ("git version 2.39.5 (Apple Git-154)", Some(Version(2, 39, 5))),
         ("git version 2.47.0.windows.1", Some(Version(2, 47, 0))),
         ("git version 2.50", Some(Version(2, 50, 0))),
@@ -10,7 +10,7 @@ fn versions_are_read_as_vendors_spell_them() {
         ("git version unknown", None),
         ("", None),
     ] {
-        assert_eq!(parse(said), version, "{said}");
+        assert_eq!(parse(output), version, "{output}");
     }
-    assert!(NEEDED < WANTED && Version(2, 9, 0) < NEEDED);
+    assert!(MINIMUM_VERSION < RECOMMENDED_VERSION && Version(2, 9, 0) < MINIMUM_VERSION);
 }

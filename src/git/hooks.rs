@@ -1,8 +1,8 @@
-//! Where git looks for hooks. With `core.hooksPath` that can be a folder among the files of the repository, and whatever
-//! is written there runs as the person with their next commit, or with the first one after a merge.
+//! Where git looks for hooks. With `core.hooksPath` that can be a folder among the files of the repository, and a file
+//! written there runs as the user at the next commit, or at the first one after a merge.
 //!
-//! Only reads, and anew each time: settings change while agents work (`npm install` sets this one). Every value counts and
-//! not only the one that wins: what wins can differ from checkout to checkout.
+//! Read anew each time: settings change while agents work (`npm install` sets this one). Every value counts, not only
+//! the effective one, which can differ between checkouts.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,16 +14,16 @@ use super::library;
 use super::program::Checkout;
 
 const SETTING: &str = "core.hookspath";
-/// The folder that husky lets git look in. What is in it runs the files of the folder around it.
+/// The folder that husky sets as `core.hooksPath`. Its hooks run the files of its parent folder.
 const HUSKY: &str = "_";
 
-/// Returns the folders from which git would run hooks, as far as they may be among the files of `here`. A folder of
-/// another checkout is returned as the one of the same name in `here`: it gets there by a merge. They need not exist, and
-/// links in them are not followed.
+/// Returns the folders with hooks, as far as they may be among the files of `here`. A folder of another checkout is
+/// mapped to the same path in `here`, because a merge carries it over. The folders need not exist, and links are not
+/// followed.
 pub fn folders(main: &Checkout, here: &Checkout) -> Result<Vec<PathBuf>, Error> {
     let mut values = values(main)?;
     if here != main {
-        // Settings of a checkout that git no longer knows are nobody's.
+        // Settings of a checkout that git does not know any more have no effect.
         values.extend(self::values(here).unwrap_or_default());
     }
     let mut found = Vec::new();
@@ -32,7 +32,7 @@ pub fn folders(main: &Checkout, here: &Checkout) -> Result<Vec<PathBuf>, Error> 
         if value.is_absolute() {
             tops.extend(entry::all(&main.common)?.into_iter().filter_map(|entry| entry.path));
         }
-        let wanted = [here.path.join(&value), settled(&main.path.join(&value))];
+        let wanted = [here.path.join(&value), resolve(&main.path.join(&value))];
         for folder in wanted {
             let same = tops.iter().filter_map(|top| folder.strip_prefix(top).ok()).map(|below| here.path.join(below));
             found.extend(same.collect::<Vec<_>>());
@@ -47,30 +47,30 @@ pub fn folders(main: &Checkout, here: &Checkout) -> Result<Vec<PathBuf>, Error> 
     Ok(found)
 }
 
-/// Returns everything that the setting is set to, on any level.
+/// Returns all values of the setting, on every level.
 fn values(checkout: &Checkout) -> Result<Vec<PathBuf>, Error> {
     let failed = Error::read(&checkout.path);
     let settings = library::open(&checkout.git_dir).and_then(|opened| opened.config()).map_err(&failed)?;
     let mut values = Vec::new();
     let each = settings.multivar(SETTING, None).map_err(&failed)?;
-    let taken = each.for_each(|entry| {
+    let listed = each.for_each(|entry| {
         if entry.has_value() && !entry.value_bytes().is_empty() {
-            values.push(expanded(Path::new(OsStr::from_bytes(entry.value_bytes()))));
+            values.push(expand_home(Path::new(OsStr::from_bytes(entry.value_bytes()))));
         }
     });
-    taken.map_err(&failed)?;
+    listed.map_err(&failed)?;
     Ok(values)
 }
 
-/// Puts the home folder in the place of `~`, as git does.
-fn expanded(value: &Path) -> PathBuf {
+/// Expands `~`, as git does.
+fn expand_home(value: &Path) -> PathBuf {
     match (value.strip_prefix("~"), std::env::home_dir()) {
         (Ok(below), Some(home)) => home.join(below),
         _ => value.to_owned(),
     }
 }
 
-/// Returns a path without links and `..`, as far as it exists.
-fn settled(path: &Path) -> PathBuf {
+/// Resolves links and `..`, as far as the path exists.
+fn resolve(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| entry::plain(path))
 }

@@ -1,8 +1,8 @@
-//! `.worktreeinclude`: which ignored files of the main checkout (such as `.env`) a new worktree gets a copy of.
+//! `.worktreeinclude`: ignored files of the main checkout (such as `.env`) that are copied into new worktrees.
 //!
-//! The file has gitignore syntax and lies at the top of the main checkout. Only files that git ignores are copied: the
-//! rest comes with the branch. Nothing is followed, nothing overwritten, everything bounded; a second run only adds what is
-//! missing.
+//! The file has gitignore syntax and is at the top of the main checkout. Only ignored files are copied: the rest comes
+//! with the branch. Links are not followed, nothing is overwritten, everything is bounded; a second run only adds
+//! missing files.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -20,68 +20,69 @@ use super::error::{Error, blocking};
 use super::program::Checkout;
 use super::repo_file;
 
-/// The file that says what to copy.
+/// The file with the patterns.
 pub const FILE: &str = ".worktreeinclude";
-const MOST_FILES: usize = 50_000;
-const MOST_BYTES: u64 = 8 << 30;
-/// How many files are looked at. More is a disk, not a repository.
-const MOST_LOOKED_AT: usize = 1_000_000;
-/// How many skipped files are named.
-const MOST_NAMED: usize = 100;
+const MAX_FILES: usize = 50_000;
+const MAX_BYTES: u64 = 8 << 30;
+/// The most files examined.
+const MAX_EXAMINED: usize = 1_000_000;
+/// The most skipped files listed by name.
+const MAX_LISTED: usize = 100;
 
 /// Why a file was not copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Skip {
-    /// The worktree has something of that name.
+    /// The name exists in the worktree.
     Exists,
-    /// A link that leads out of the repository.
+    /// A link that points out of the repository.
     LeadsOut,
     /// Neither a file nor a link.
     NotAFile,
-    /// Enough was copied.
+    /// The copy limit was reached.
     TooMuch,
     Failed(String),
 }
 
-/// What was copied, and what was not.
+/// Result of the copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Included {
+pub struct IncludeReport {
     pub files: usize,
     pub bytes: u64,
-    /// The first hundred of the copied ones.
+    /// The first hundred copied files.
     pub copied: Vec<PathBuf>,
-    /// The first hundred of the others.
+    /// The first hundred skipped files.
     pub skipped: Vec<(PathBuf, Skip)>,
     pub skipped_count: usize,
-    /// Lines of the file that mean nothing.
+    /// Invalid lines of the file.
     pub problems: Vec<String>,
 }
 
-impl Included {
+impl IncludeReport {
     fn skip(&mut self, path: &Path, why: Skip) {
         self.skipped_count += 1;
-        if self.skipped.len() < MOST_NAMED {
+        if self.skipped.len() < MAX_LISTED {
             self.skipped.push((path.to_owned(), why));
         }
     }
 }
 
-/// Copies what `.worktreeinclude` of the main checkout names into a worktree. Without such a file nothing happens.
-pub async fn copy(main: &Checkout, worktree: &Checkout) -> Result<Included, Error> {
+/// Copies the files that `.worktreeinclude` of the main checkout matches into a worktree. Does nothing without that
+/// file.
+pub async fn copy(main: &Checkout, worktree: &Checkout) -> Result<IncludeReport, Error> {
     let top = main.path.clone();
     let found = blocking(move || candidates(&top)).await?;
-    let Some((candidates, mut included)) = found else { return Ok(Included::default()) };
+    let Some((candidates, mut report)) = found else { return Ok(IncludeReport::default()) };
     if candidates.is_empty() {
-        return Ok(included);
+        return Ok(report);
     }
     let input = candidates.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"]).flatten().copied().collect();
-    // Code 1 says that none of them is ignored.
-    let answer = main.git(["check-ignore", "-z", "--stdin"]).input(input).answer().await?;
-    if !matches!(answer.code, Some(0 | 1)) {
+    // Exit code 1 means that none of them is ignored.
+    let output = main.git(["check-ignore", "-z", "--stdin"]).input(input).output().await?;
+    if !matches!(output.code, Some(0 | 1)) {
         let call = "check-ignore".to_owned();
-        return Err(Error::Failed { call, folder: main.path.clone(), code: answer.code, said: answer.said });
+        return Err(Error::Failed { call, folder: main.path.clone(), code: output.code, message: output.message });
     }
-    let ignored: BTreeSet<PathBuf> = answer
+    let ignored: BTreeSet<PathBuf> = output
         .out
         .split(|byte| *byte == 0)
         .filter(|path| !path.is_empty())
@@ -91,57 +92,57 @@ pub async fn copy(main: &Checkout, worktree: &Checkout) -> Result<Included, Erro
     blocking(move || {
         let (from, to) = (main.anchor()?, worktree.anchor()?);
         for path in &ignored {
-            if included.files == MOST_FILES || included.bytes > MOST_BYTES {
-                included.skip(path, Skip::TooMuch);
+            if report.files == MAX_FILES || report.bytes > MAX_BYTES {
+                report.skip(path, Skip::TooMuch);
                 continue;
             }
             match copy_one(&from, &to, path) {
                 Ok(Ok(bytes)) => {
-                    included.files += 1;
-                    included.bytes += bytes;
-                    if included.copied.len() < MOST_NAMED {
-                        included.copied.push(path.clone());
+                    report.files += 1;
+                    report.bytes += bytes;
+                    if report.copied.len() < MAX_LISTED {
+                        report.copied.push(path.clone());
                     }
                 }
-                Ok(Err(why)) => included.skip(path, why),
-                Err(error) => included.skip(path, Skip::Failed(error.to_string())),
+                Ok(Err(why)) => report.skip(path, why),
+                Err(error) => report.skip(path, Skip::Failed(error.to_string())),
             }
         }
-        Ok(included)
+        Ok(report)
     })
     .await
 }
 
-/// Returns the files that the patterns match, ignored or not.
-fn candidates(top: &Path) -> Result<Option<(Vec<PathBuf>, Included)>, Error> {
+/// Returns the files that match the patterns, ignored or not.
+fn candidates(top: &Path) -> Result<Option<(Vec<PathBuf>, IncludeReport)>, Error> {
     let file = top.join(FILE);
     let text = match repo_file::read(top, &file, repo_file::SMALL) {
         Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
         Ok(None) => return Ok(None),
         Err(error) => {
             let problems = vec![error.to_string()];
-            return Ok(Some((Vec::new(), Included { problems, ..Included::default() })));
+            return Ok(Some((Vec::new(), IncludeReport { problems, ..IncludeReport::default() })));
         }
     };
     let mut builder = GitignoreBuilder::new(top);
-    let mut included = Included::default();
+    let mut report = IncludeReport::default();
     for line in text.lines() {
         let added = builder.add_line(Some(file.clone()), line);
-        included.problems.extend(added.err().map(|error| error.to_string()));
+        report.problems.extend(added.err().map(|error| error.to_string()));
     }
     let patterns =
-        builder.build().map_err(|error| Error::Refused(format!("{} cannot be used: {error}", file.display())))?;
+        builder.build().map_err(|error| Error::Refused(format!("cannot use {}: {error}", file.display())))?;
     let mut found = Vec::new();
-    let mut budget = MOST_LOOKED_AT;
+    let mut budget = MAX_EXAMINED;
     walk(top, Path::new(""), &patterns, false, &mut found, &mut budget);
     if budget == 0 {
-        included.problems.push(format!("only the first {MOST_LOOKED_AT} files were looked at"));
+        report.problems.push(format!("only the first {MAX_EXAMINED} files were examined"));
     }
-    Ok(Some((found, included)))
+    Ok(Some((found, report)))
 }
 
-/// Walks a folder without following links and without entering other repositories. `inside`: a pattern matched the
-/// folder, and with it all that is in it.
+/// Walks a folder without following links or entering other repositories. `inside`: a pattern matched the folder and so
+/// everything in it.
 fn walk(top: &Path, folder: &Path, patterns: &Gitignore, inside: bool, found: &mut Vec<PathBuf>, budget: &mut usize) {
     let mut entries: Vec<_> = fs::read_dir(top.join(folder)).into_iter().flatten().flatten().collect();
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -167,7 +168,7 @@ fn walk(top: &Path, folder: &Path, patterns: &Gitignore, inside: bool, found: &m
     }
 }
 
-/// Copies one file; the other result says why not. Nothing is read or written through a link.
+/// Copies one file, or returns why not. Nothing is read or written through a link.
 fn copy_one(main: &Dir, worktree: &Dir, path: &Path) -> io::Result<Result<u64, Skip>> {
     let (above, name) = split(path)?;
     let from = main.below(above)?;
@@ -191,7 +192,7 @@ fn copy_one(main: &Dir, worktree: &Dir, path: &Path) -> io::Result<Result<u64, S
     draft.push(blake3::hash(path.as_os_str().as_bytes()).to_hex().as_str());
     to.remove_file(&draft)?;
     let copied = clone_or_copy(&from, name, &to, &draft).and_then(|bytes| {
-        // A second name for it, instead of a new name: this fails where something has that name by now.
+        // A hard link instead of a rename: it fails if the name exists by now.
         to.hard_link(&draft, name)?;
         Ok(bytes)
     });
@@ -213,7 +214,7 @@ fn is_there(worktree: &Dir, above: &Path, name: &OsStr) -> io::Result<bool> {
     }
 }
 
-/// Tells whether a link at `path` leads out of the folder that `path` is relative to.
+/// Returns true if a link at `path` points out of the folder that `path` is relative to.
 fn leads_out(path: &Path, target: &Path) -> bool {
     let mut depth = path.components().count().saturating_sub(1);
     for part in target.components() {
@@ -228,7 +229,7 @@ fn leads_out(path: &Path, target: &Path) -> bool {
     false
 }
 
-/// Copies a file with its permissions and its time, by sharing its blocks where the file system can.
+/// Copies a file with its permissions and time, sharing its blocks if the file system can.
 fn clone_or_copy(from: &Dir, name: &OsStr, to: &Dir, draft: &OsStr) -> io::Result<u64> {
     let mut source = from.open_file(name)?;
     let found = source.metadata()?;
@@ -237,7 +238,7 @@ fn clone_or_copy(from: &Dir, name: &OsStr, to: &Dir, draft: &OsStr) -> io::Resul
         io::copy(&mut source, &mut target)?;
     }
     if let Ok(time) = found.modified() {
-        // A build that looks at times need not start from nothing.
+        // Keeps incremental builds valid.
         let _ = target.set_modified(time);
     }
     target.set_permissions(fs::Permissions::from_mode(found.permissions().mode() & 0o777))?;

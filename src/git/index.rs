@@ -1,5 +1,5 @@
-//! What a checkout's index tells, read in this process instead of by a git of its own. Where libgit2 does not read an
-//! index, or might see it in another way than git does, the answer is `None`, and git is asked.
+//! Facts about a checkout's index, read in this process instead of by running git. Returns `None` where libgit2 cannot
+//! read an index, or might interpret it differently than git; callers then run git.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -11,14 +11,15 @@ use git2::{Config, Index, IndexEntry, Oid, StatusOptions};
 use super::program::Checkout;
 
 const SUBMODULE: u32 = 0o160_000;
-/// Set for files of which the user told git that they do not change.
+/// Set for files that the user told git to assume unchanged.
 const ASSUME_VALID: u16 = 0x8000;
-/// Set for files that are left out of a sparse checkout, and for those that are to be added later.
+/// Set for files outside a sparse checkout, and for intent-to-add entries.
 const SKIP_OR_INTENT: u16 = 0x6000;
 
-/// Returns the folders that hold files of an index. `None` also if settings let git see other files than lie on the disk.
+/// Returns the folders of tracked files. `None` also if settings make git see the files differently than they are on
+/// disk.
 pub(super) fn tracked_folders(checkout: &Checkout, index: &Path) -> Option<HashSet<PathBuf>> {
-    if sees_otherwise(&checkout.open().ok()?.config().ok()?) {
+    if settings_hide_changes(&checkout.open().ok()?.config().ok()?) {
         return None;
     }
     let mut folders = HashSet::new();
@@ -34,12 +35,11 @@ pub(super) fn tracked_folders(checkout: &Checkout, index: &Path) -> Option<HashS
     Some(folders)
 }
 
-/// Returns the tree of HEAD if the files of a checkout are exactly those in it, and there is nothing else, not even
-/// ignored files: so it is in a worktree that was just made. The caller knows that files are stored as they lie on the
-/// disk as far as settings decide that.
+/// Returns the tree of HEAD if a checkout has exactly its files and nothing else, not even ignored files, as in a new
+/// worktree. The caller has checked that settings do not convert files.
 pub(super) fn untouched_tree(checkout: &Checkout) -> Option<Oid> {
     let repository = checkout.open().ok()?;
-    if sees_otherwise(&repository.config().ok()?) {
+    if settings_hide_changes(&repository.config().ok()?) {
         return None;
     }
     let tree = repository.head().ok()?.peel_to_tree().ok()?.id();
@@ -56,7 +56,7 @@ pub(super) fn untouched_tree(checkout: &Checkout) -> Option<Oid> {
     repository.statuses(Some(&mut options)).ok()?.is_empty().then_some(tree)
 }
 
-fn sees_otherwise(settings: &Config) -> bool {
+fn settings_hide_changes(settings: &Config) -> bool {
     let is = |name: &str, odd: bool| settings.get_bool(name).is_ok_and(|value| value == odd);
     is("core.filemode", false) || is("core.symlinks", false) || is("core.ignorecase", true)
 }

@@ -1,8 +1,8 @@
-//! Locks of git that a killed process left: without them gone, a ref or an index would never change again.
+//! Removes git locks that a killed process left: with them, a ref or an index could never change again.
 //!
-//! Git itself removes no lock, because it cannot know whose it is. We can tell in two cases: the lock is on a ref that only
-//! we write (below `refs/mxd` and `refs/heads/mxd`, or a branch that a landing was announced for), or nobody can be holding
-//! it any more (see [`release`]). Whoever calls this holds the project.
+//! Git itself removes no lock, because it cannot know the owner. We can in two cases: the lock is on a ref that only we
+//! write (below `refs/mxd` and `refs/heads/mxd`, or a branch with a pending merge), or no process can be holding it
+//! (see [`release`]). Callers hold the project lock.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,47 +11,47 @@ use std::time::{Duration, SystemTime};
 
 use super::entry;
 use super::error::{Error, blocking};
-use super::merge::announced_targets;
+use super::merge::pending_targets;
 use super::program::Checkout;
 use super::refs;
 use super::worktree::Worktrees;
 use super::worktree_files::remove_if_there;
 use crate::process;
 
-/// A git that outlived the process which started it is done with a ref by then.
-const LAST_BREATH: Duration = Duration::from_millis(300);
-/// How old a lock must be that nobody can be seen to hold: what is written without a process of its own is through by then.
-const SETTLED: Duration = Duration::from_secs(1);
-/// How old a lock must be to look forgotten where the system does not say who holds it. No call of git's holds one this long
+/// How long a git process that outlived its parent may need to finish with a ref.
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(300);
+/// The age at which a lock without a visible owner is removed: in-process writes are done by then.
+const MIN_AGE: Duration = Duration::from_secs(1);
+/// The age at which a lock counts as stale on systems that do not reveal its owner. No git command holds one this long
 /// in ordinary repositories.
-const FORGOTTEN: Duration = Duration::from_mins(5);
-/// How old a lock must be to be reported by somebody who only looks.
-const REPORTED: Duration = Duration::from_secs(10);
-/// Names of our own refs: nobody else has a reason to lock one.
-const OURS: [&str; 2] = ["refs/mxd", "refs/heads/mxd"];
+const STALE_AGE: Duration = Duration::from_mins(5);
+/// The age at which a lock is reported as stale.
+const REPORT_AGE: Duration = Duration::from_secs(10);
+/// Our own refs: no other program has a reason to lock one.
+const OWN_REFS: [&str; 2] = ["refs/mxd", "refs/heads/mxd"];
 /// Held while refs are packed, and while a ref is deleted.
 pub(super) const PACKED_REFS: &str = "packed-refs.lock";
 
 impl Worktrees {
-    /// Removes the locks on refs that the last process left. To be called at the start, before anything runs.
+    /// Removes ref locks that the last process left. Call it at the start, before anything runs.
     pub async fn break_locks(&self) -> Result<Vec<PathBuf>, Error> {
         let main = self.main().clone();
         let found = blocking(move || {
             let mut locks = Vec::new();
-            OURS.iter().for_each(|folder| locks_below(&main.common.join(folder), &mut locks));
-            let announced = announced_targets(&main.open()?)?;
-            locks.extend(announced.iter().map(|target| main.common.join(format!("{}{target}.lock", refs::HEADS))));
+            OWN_REFS.iter().for_each(|folder| locks_below(&main.common.join(folder), &mut locks));
+            let pending = pending_targets(&main.open()?)?;
+            locks.extend(pending.iter().map(|target| main.common.join(format!("{}{target}.lock", refs::HEADS))));
             Ok(locks.into_iter().filter_map(|lock| Some((identity(&lock)?, lock))).collect::<Vec<_>>())
         })
         .await?;
         let mut broken = Vec::new();
         if !found.is_empty() {
-            tokio::time::sleep(LAST_BREATH).await;
+            tokio::time::sleep(SHUTDOWN_GRACE).await;
             broken = blocking(move || {
                 let mut broken = Vec::new();
                 for (seen, lock) in found.into_iter().filter(|(seen, lock)| identity(lock).as_ref() == Some(seen)) {
                     fs::remove_file(&lock).map_err(Error::disk("remove the abandoned lock", &lock))?;
-                    tracing::info!(?lock, inode = seen.0, "a lock that a killed process had left was removed");
+                    tracing::info!(?lock, inode = seen.0, "removed a lock left by a killed process");
                     broken.push(lock);
                 }
                 Ok(broken)
@@ -60,19 +60,19 @@ impl Worktrees {
         }
         let packed = self.main().common.join(PACKED_REFS);
         if packed.symlink_metadata().is_ok() && release(packed.clone(), self.folders().await?).await? {
-            tracing::info!(lock = ?packed, "a lock that a killed process had left was removed");
+            tracing::info!(lock = ?packed, "removed a lock left by a killed process");
             broken.push(packed);
         }
         Ok(broken)
     }
 
-    /// Removes the lock that a killed git left on a worktree's index, and tells whether it did. A lock that somebody may
-    /// still hold stays: a git that runs would lose what it does. To be called when what ran there for us has ended.
+    /// Removes the lock that a killed git left on a worktree's index. Returns true if it did. A lock that may still be
+    /// held stays: a running git would lose its changes. Call it after our own processes there have ended.
     pub async fn unlock_index(&self, path: &Path) -> Result<bool, Error> {
         unlock_index(&self.checkout(path).await?).await
     }
 
-    /// Returns every folder in which a git that works on this repository may stand.
+    /// Returns every folder that may be the working directory of a git process on this repository.
     async fn folders(&self) -> Result<Vec<PathBuf>, Error> {
         let main = self.main().clone();
         blocking(move || folders(&main)).await
@@ -84,21 +84,21 @@ pub(super) fn folders(main: &Checkout) -> Result<Vec<PathBuf>, Error> {
     Ok([main.path.clone(), main.common.clone()].into_iter().chain(linked).collect())
 }
 
-/// As [`Worktrees::unlock_index`], for any checkout.
+/// Like [`Worktrees::unlock_index`], for any checkout.
 pub(super) async fn unlock_index(checkout: &Checkout) -> Result<bool, Error> {
     let lock = checkout.git_dir.join("index.lock");
     release(lock, vec![entry::plain(&checkout.path), checkout.git_dir.clone()]).await
 }
 
-/// Removes a lock that nobody holds any more, and tells whether it did. `folders`: where a git that holds it would stand.
-/// A lock that is younger than a second, or open in any process, or beside which a git runs, stays. Where the system does
-/// not say what runs, it stays for some minutes.
+/// Removes a lock that no process holds. Returns true if it did. `folders` are the possible working directories of its
+/// owner. A lock stays if it is younger than a second, open in any process, or if a git runs in one of the folders. On
+/// systems that do not reveal processes it stays for some minutes.
 async fn release(lock: PathBuf, folders: Vec<PathBuf>) -> Result<bool, Error> {
-    let Some(young) = age(&lock) else { return Ok(false) };
-    tokio::time::sleep(SETTLED.saturating_sub(young)).await;
+    let Some(current) = age(&lock) else { return Ok(false) };
+    tokio::time::sleep(MIN_AGE.saturating_sub(current)).await;
     blocking(move || {
         let Some(seen) = identity(&lock) else { return Ok(false) };
-        if !is_abandoned(&lock, &folders, SETTLED) || identity(&lock) != Some(seen) {
+        if !is_abandoned(&lock, &folders, MIN_AGE) || identity(&lock) != Some(seen) {
             return Ok(false);
         }
         remove_if_there(&lock)?;
@@ -107,31 +107,31 @@ async fn release(lock: PathBuf, folders: Vec<PathBuf>) -> Result<bool, Error> {
     .await
 }
 
-/// Tells whether a lock looks forgotten, for somebody who only reports it.
-pub(super) fn is_forgotten(lock: &Path, folders: &[PathBuf]) -> bool {
-    is_abandoned(lock, folders, REPORTED)
+/// Returns true if a lock looks stale, for reports.
+pub(super) fn is_stale(lock: &Path, folders: &[PathBuf]) -> bool {
+    is_abandoned(lock, folders, REPORT_AGE)
 }
 
 fn is_abandoned(lock: &Path, folders: &[PathBuf], least: Duration) -> bool {
     let Some(age) = age(lock) else { return false };
-    age >= least && !is_held(lock, folders).unwrap_or(age < FORGOTTEN)
+    age >= least && !is_held(lock, folders).unwrap_or(age < STALE_AGE)
 }
 
-/// Tells whether a process has a lock open, or a git stands where it would hold it: git closes some locks while it holds
-/// them. `None` if the system does not say.
+/// Returns true if a process has a lock open, or a git runs in one of the folders: git closes some locks while it holds
+/// them. `None` if the system does not reveal it.
 fn is_held(lock: &Path, folders: &[PathBuf]) -> Option<bool> {
     if process::table::is_open(lock)? {
         return Some(true);
     }
-    folders.iter().try_fold(false, |held, folder| Some(held || process::table::is_used(folder, "git")?))
+    folders.iter().try_fold(false, |held, folder| Some(held || process::table::is_program_in(folder, "git")?))
 }
 
 fn age(lock: &Path) -> Option<Duration> {
-    let made = fs::symlink_metadata(lock).and_then(|found| found.modified()).ok()?;
-    Some(SystemTime::now().duration_since(made).unwrap_or_default())
+    let created = fs::symlink_metadata(lock).and_then(|found| found.modified()).ok()?;
+    Some(SystemTime::now().duration_since(created).unwrap_or_default())
 }
 
-/// What tells one lock from the next one of the same name: the file, and when it was changed.
+/// Identifies a lock file among successive ones of the same name: inode and modification time.
 fn identity(lock: &Path) -> Option<(u64, i64, i64)> {
     fs::symlink_metadata(lock).ok().map(|found| (found.ino(), found.mtime(), found.mtime_nsec()))
 }

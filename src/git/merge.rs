@@ -1,13 +1,13 @@
-//! Bringing a task's branch into another: preview, merge, squash or rebase, undo, and what a crash in between left.
+//! Merges a task's branch into another: preview, merge, squash or rebase, undo, and recovery after a crash.
 //!
-//! Everything is computed in memory; then, in this order: the new commits are written, a note of what is about to happen
-//! (`refs/mxd/pending/<task-id>`) and the way back (`refs/mxd/undo/<task-id>/<n>`) are kept, the target moves if it still
-//! is where it was seen, the checkout that has the target follows, the note goes. A checkout is only ever changed if
-//! nothing in it was changed by others.
+//! The result is computed in memory. Then, in this order: the new commits are written; a record of the pending merge
+//! (`refs/mxd/pending/<task-id>`) and the undo record (`refs/mxd/undo/<task-id>/<n>`) are written; the target moves if
+//! it is still where it was; the checkout of the target is updated; the pending record is deleted. A checkout is
+//! changed only if it has no other changes.
 
 mod apply;
 mod drafts;
-mod land;
+mod execute;
 mod recover;
 mod solve;
 
@@ -23,29 +23,29 @@ use super::refs;
 use super::status::DiffStat;
 use super::worktree::Worktrees;
 use crate::base::TaskId;
-pub use crate::model::work::How;
-pub use drafts::Drafts;
-pub use land::{Side, Sides};
-pub(super) use recover::announced_targets;
-pub use recover::{Recovered, Undoable};
+pub use crate::model::work::MergeStrategy;
+pub use drafts::TaskDrafts;
+pub use execute::{MergeSides, Side};
+pub(super) use recover::pending_targets;
+pub use recover::{RecoveredMerge, UndoableMerge};
+pub use solve::DraftedConflicts;
 pub(super) use solve::SOLVING;
-pub use solve::Solving;
 
-/// A branch to be brought into another.
+/// A branch to merge into another.
 #[derive(Clone, Debug)]
-pub struct Landing {
+pub struct MergeRequest {
     pub task: TaskId,
     pub branch: String,
-    /// The branch that it goes into.
+    /// The branch to merge into.
     pub target: String,
-    pub how: How,
-    /// The message of the commit that is made. A rebase keeps each commit's own.
+    pub strategy: MergeStrategy,
+    /// The message of the commit. A rebase keeps each commit's own.
     pub message: String,
-    /// The commit that the branch is expected at. Nothing: wherever it is.
-    pub seen: Option<String>,
+    /// The commit that the branch is expected at. `None` accepts any.
+    pub expected: Option<String>,
 }
 
-/// What would happen.
+/// The expected result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
     /// Commits that the target would get.
@@ -53,31 +53,31 @@ pub struct Preview {
     /// Commits that the branch does not have.
     pub behind: usize,
     pub conflicts: Vec<Conflict>,
-    /// How much the target would get.
+    /// The size of the change to the target.
     pub stat: DiffStat,
-    /// What each side was when this was found out.
+    /// The commits of both sides at the time of the preview.
     pub branch: String,
     pub target: String,
 }
 
-/// What happened to the checkout that has the target.
+/// The effect of a merge on the checkout of the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckoutFate {
-    /// It has the new files.
+    /// Its files were updated.
     Updated(PathBuf),
-    /// No checkout has the target: only the branch moved.
+    /// The target is not checked out: only the branch moved.
     OnlyRef,
 }
 
-/// What came of it.
+/// Result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Landed {
+pub enum MergeOutcome {
     Done {
         /// The target before and after.
         from: String,
         to: String,
         checkout: CheckoutFate,
-        /// What takes it back, for [`Worktrees::undo_landing`].
+        /// The ref for [`Worktrees::undo_merge`].
         undo: String,
     },
     /// The target has everything already.
@@ -86,17 +86,17 @@ pub enum Landed {
     Conflicts(Vec<Conflict>),
 }
 
-/// What came of taking the target into a task's own branch.
+/// Result of merging the target into a task's own branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TookIn {
-    /// The branch has everything that the target has. These files were solved by hand.
+pub enum TargetMergeOutcome {
+    /// The branch has everything that the target has. These files were resolved by hand.
     Done { files: Vec<PathBuf> },
-    /// There was nothing to take in.
+    /// There was nothing to merge.
     Nothing,
 }
 
 impl Worktrees {
-    /// Finds out what bringing a branch into another would do. Changes nothing.
+    /// Previews a merge. Changes nothing.
     pub async fn preview(&self, branch: &str, target: &str) -> Result<Preview, Error> {
         let (main, branch, target) = (self.main().clone(), branch.to_owned(), target.to_owned());
         blocking(move || {
@@ -108,15 +108,15 @@ impl Worktrees {
             } else {
                 conflict::conflicts(&repository, &conflict::merge(&repository, ours, theirs)?)?
             };
-            let stat = gained(&repository, ours, theirs)?;
+            let stat = changes_since_fork(&repository, ours, theirs)?;
             Ok(Preview { ahead, behind, conflicts, stat, branch: theirs.to_string(), target: ours.to_string() })
         })
         .await
     }
 }
 
-/// Returns how much a branch changed since it left another.
-fn gained(repository: &Repository, ours: Oid, theirs: Oid) -> Result<DiffStat, Error> {
+/// Returns the size of a branch's changes since it forked from another.
+fn changes_since_fork(repository: &Repository, ours: Oid, theirs: Oid) -> Result<DiffStat, Error> {
     let failed = Error::read(repository.path());
     let from = repository.merge_base(ours, theirs).unwrap_or(ours);
     let tree = |id| repository.find_commit(id).and_then(|commit| commit.tree()).map_err(&failed);

@@ -1,9 +1,9 @@
-//! The one place that runs the `git` program, and how: the repository pinned by environment so that nothing in a
-//! worktree can point it elsewhere, no hooks, no fsmonitor, no signing, no prompt, no fetch, no stdin unless there is
-//! something to say, bounded output, a time limit, English messages.
+//! Runs the `git` program. The only place that does.
 //!
-//! What still runs by the repository's configuration is its content filters, in the calls that fill or compare a
-//! worktree: without them Git LFS would not work.
+//! The repository is fixed by the environment, so that nothing in a worktree can redirect it. No hooks, fsmonitor,
+//! signing, prompts or fetches; no stdin unless there is input; bounded output, a timeout, English messages. The
+//! repository's content filters still run in calls that fill or compare a worktree: without them Git LFS would not
+//! work.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -16,22 +16,22 @@ use tokio::time::{sleep, timeout};
 use super::error::Error;
 use super::exec_settings;
 use super::library;
-use crate::process::{Environment, Spec, converse};
+use crate::process::{ChildSpec, Environment, start_with_stdio};
 
-/// How long a call may take that does not touch files in number.
+/// The timeout of calls that do not touch many files.
 pub(super) const SHORT: Duration = Duration::from_mins(2);
-/// How long a call may take that fills a worktree.
+/// The timeout of calls that fill a worktree.
 pub(super) const LONG: Duration = Duration::from_mins(60);
-/// How much a call may answer.
-const ANSWER: usize = 64 << 20;
-/// How much of git's complaint is repeated.
-const COMPLAINT: usize = 2_000;
-/// How often a call is made again that found a lock held, and how long it first waits.
+/// The most output of a call.
+const MAX_OUTPUT: usize = 64 << 20;
+/// Bytes of git's error output that are repeated.
+const MAX_MESSAGE: usize = 2_000;
+/// Attempts of a call that finds a lock held, and the first delay.
 const TRIES: u32 = 8;
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/// Settings that hold in our own calls whatever the repository says.
+/// Settings of our own calls, whatever the repository has configured.
 const SETTINGS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
@@ -45,21 +45,21 @@ const SETTINGS: &[(&str, &str)] = &[
     ("color.ui", "false"),
 ];
 
-/// The name that stands on commits which only Matrix sees.
-pub(super) const OURSELVES: (&str, &str) = ("mxd", "mxd@localhost");
+/// The author of commits that only Matrix sees.
+pub(super) const MXD_IDENTITY: (&str, &str) = ("mxd", "mxd@localhost");
 
-/// One checkout of a repository: its folder, and where git keeps what belongs to it.
+/// One checkout of a repository: its folder and its git folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
     pub path: PathBuf,
-    /// What belongs to this checkout alone: HEAD, index.
+    /// The git folder of this checkout: HEAD, index.
     pub git_dir: PathBuf,
-    /// What all checkouts share: objects, branches, settings.
+    /// The git folder shared by all checkouts: objects, branches, settings.
     pub common: PathBuf,
 }
 
 impl Checkout {
-    /// Opens the checkout for reading, where it was pinned and not where its own files say.
+    /// Opens the checkout with libgit2, at the fixed git folder and not where its own `.git` points.
     pub(super) fn open(&self) -> Result<git2::Repository, Error> {
         let failed = Error::read(&self.path);
         let repository = library::open(&self.git_dir).map_err(&failed)?;
@@ -67,14 +67,14 @@ impl Checkout {
         Ok(repository)
     }
 
-    /// Returns what takes the place of settings with which the repository would run programs.
-    fn harmless_settings(&self) -> Result<exec_settings::Overrides, Error> {
-        // A checkout whose own files are torn has no settings of its own that git would read.
+    /// Returns the replacements for repository settings that would run programs.
+    fn safe_overrides(&self) -> Result<exec_settings::Overrides, Error> {
+        // A checkout with a damaged git folder has no settings of its own.
         let opened = library::open(&self.git_dir).or_else(|_| library::open(&self.common));
         exec_settings::overrides(&opened.map_err(Error::read(&self.path))?)
     }
 
-    /// Returns a call of git in this checkout.
+    /// Returns a git call in this checkout.
     pub(super) fn git<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Call {
         Call {
             arguments: arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect(),
@@ -93,9 +93,9 @@ impl Checkout {
         Environment::new()
             .with("GIT_DIR", &self.git_dir)
             .with("GIT_COMMON_DIR", &self.common)
-            // Missing objects of a partial clone are fetched only where that is asked for.
+            // Missing objects of a partial clone are fetched only on request.
             .with("GIT_NO_LAZY_FETCH", "1")
-            // The folder that the call starts in, whatever its path leads to by then.
+            // The folder that the call starts in, wherever its path points by then.
             .with("GIT_WORK_TREE", ".")
             .with("GIT_OPTIONAL_LOCKS", "0")
             .with("GIT_ADVICE", "0")
@@ -104,13 +104,13 @@ impl Checkout {
     }
 }
 
-/// A call of git, before it is made.
+/// A git call that was not started yet.
 #[derive(Clone, Debug)]
 #[must_use]
 pub(super) struct Call {
     arguments: Vec<OsString>,
     cwd: PathBuf,
-    /// The checkout to run in. Its folder is opened and made sure of at the last moment.
+    /// The checkout to run in. Its folder is opened and verified at the last moment.
     checkout: Option<Checkout>,
     environment: Environment,
     limit: Duration,
@@ -121,11 +121,11 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Returns a call that is about git itself and no repository.
+    /// Returns a call without a repository.
     pub(super) fn anywhere<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
         Self {
             arguments: arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect(),
-            // There always is one, whatever TMPDIR says.
+            // Always exists, whatever TMPDIR is.
             cwd: PathBuf::from("/"),
             checkout: None,
             environment: Environment::new().with("LC_ALL", "C").with("LANGUAGE", "C"),
@@ -142,15 +142,15 @@ impl Call {
         self
     }
 
-    /// Gives the call as long as filling a worktree takes, and a record that lets a crash's leftover be ended.
+    /// Sets the long timeout, and the folder for a process record, so that a crash leaves no git running.
     pub(super) fn long(mut self, records: Option<&Path>) -> Self {
         self.limit = LONG;
         self.records = records.map(Path::to_owned);
         self
     }
 
-    /// Lets git fetch objects that a partial clone does not have yet. Which programs that may run is decided by the user's
-    /// own settings and not by the repository's.
+    /// Lets git fetch missing objects of a partial clone. The user's settings, not the repository's, decide which
+    /// programs that runs.
     pub(super) fn fetching(mut self) -> Self {
         self.fetches = true;
         self
@@ -161,13 +161,13 @@ impl Call {
         self
     }
 
-    /// Works on another index than the checkout's own.
+    /// Uses another index than the checkout's own.
     pub(super) fn index(mut self, index: &Path) -> Self {
         self.environment = self.environment.with("GIT_INDEX_FILE", index);
         self
     }
 
-    /// Takes files byte for byte: no line ending, encoding or filter is applied on the way in or out.
+    /// Reads and writes files byte for byte: no line end conversion, encoding or filter.
     pub(super) fn raw(mut self) -> Self {
         self.environment = self.environment.with("GIT_ATTR_SOURCE", EMPTY_TREE);
         for (key, value) in
@@ -178,7 +178,7 @@ impl Call {
         self
     }
 
-    /// Saves what is made against a loss of power, with one flush per call.
+    /// Flushes written objects to disk, once per call.
     pub(super) fn durable(mut self) -> Self {
         for (key, value) in [("core.fsync", "committed,loose-object,reference"), ("core.fsyncMethod", "batch")] {
             self.settings.push((key.to_owned(), value.to_owned()));
@@ -186,9 +186,9 @@ impl Call {
         self
     }
 
-    /// Signs what is made with Matrix' own name: nobody's settings are needed for it.
-    pub(super) fn by_ourselves(mut self) -> Self {
-        let (name, email) = OURSELVES;
+    /// Commits as Matrix itself, independent of the user's settings.
+    pub(super) fn with_own_identity(mut self) -> Self {
+        let (name, email) = MXD_IDENTITY;
         for role in ["AUTHOR", "COMMITTER"] {
             self.environment =
                 self.environment.with(format!("GIT_{role}_NAME"), name).with(format!("GIT_{role}_EMAIL"), email);
@@ -201,18 +201,18 @@ impl Call {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Makes the call; anything but success is an error with what git said.
+    /// Runs the call. A failure is an error with git's message.
     pub(super) async fn run(self) -> Result<Vec<u8>, Error> {
         let (call, folder) = (self.name(), self.cwd.clone());
-        let answer = self.answer().await?;
-        if answer.code == Some(0) {
-            return Ok(answer.out);
+        let output = self.output().await?;
+        if output.code == Some(0) {
+            return Ok(output.out);
         }
-        Err(Error::Failed { call, folder, code: answer.code, said: answer.said })
+        Err(Error::Failed { call, folder, code: output.code, message: output.message })
     }
 
-    /// Makes the call again for a while if somebody else holds one of git's locks.
-    pub(super) async fn run_patiently(self) -> Result<Vec<u8>, Error> {
+    /// Runs the call, and retries for a while if another process holds one of git's locks.
+    pub(super) async fn run_with_retries(self) -> Result<Vec<u8>, Error> {
         let mut wait = FIRST_WAIT;
         for _ in 1..TRIES {
             match self.clone().run().await {
@@ -227,35 +227,38 @@ impl Call {
         self.run().await
     }
 
-    /// Makes the call and trims the line it answers.
+    /// Runs the call and returns its output as one trimmed line.
     pub(super) async fn line(self) -> Result<String, Error> {
         let out = self.run().await?;
         Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
     }
 
-    /// Makes the call, whatever its exit code.
-    pub(super) async fn answer(self) -> Result<Answer, Error> {
+    /// Runs the call and returns its output, whatever its exit code.
+    pub(super) async fn output(self) -> Result<CallOutput, Error> {
         static CALLS: AtomicU64 = AtomicU64::new(0);
         let call = self.name();
-        let mut spec =
-            Spec::new(format!("git-{}-{}", std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed)), "git", self.cwd);
-        spec.shown = format!("git {call}");
+        let mut spec = ChildSpec::new(
+            format!("git-{}-{}", std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed)),
+            "git",
+            self.cwd,
+        );
+        spec.label = format!("git {call}");
         spec.arguments = self.arguments;
         spec.records = self.records;
-        let (mut settings, mut environment, mut unfetched) = (self.settings, self.environment, String::new());
+        let (mut settings, mut environment, mut fetch_note) = (self.settings, self.environment, String::new());
         if let Some(checkout) = &self.checkout {
             spec.cwd_dir = Some(checkout.handle()?);
-            // Before ours, which win over them.
-            let overrides = checkout.harmless_settings()?;
+            // Before our own settings, which take precedence.
+            let overrides = checkout.safe_overrides()?;
             settings.splice(0..0, overrides.settings);
             if overrides.own_proxy {
                 let (name, value) = exec_settings::NO_PROXY;
                 environment = environment.with(name, value);
             }
             if let Some(transport) = overrides.own_transport.filter(|_| self.fetches) {
-                unfetched = format!(
-                    ". Nothing was fetched, because the setting {transport} of the repository names a program of its own to \
-                     fetch with; unset it if you do not know it"
+                fetch_note = format!(
+                    ". Nothing was fetched, because the repository's setting {transport} names a program to fetch with; \
+                     unset it if you do not know it"
                 );
             } else if self.fetches {
                 environment = environment.with("GIT_NO_LAZY_FETCH", "0");
@@ -266,41 +269,41 @@ impl Call {
             spec.environment = spec.environment.with(format!("GIT_CONFIG_KEY_{at}"), key);
             spec.environment = spec.environment.with(format!("GIT_CONFIG_VALUE_{at}"), value);
         }
-        let (process, mut dialogue) = converse(spec)?;
+        let (process, mut stdio) = start_with_stdio(spec)?;
         let input = self.input;
-        let speak = async move {
-            // A git that stops listening says why by itself.
-            let _ = dialogue.input.write_all(&input).await;
-            drop(dialogue.input);
+        let write_input = async move {
+            // A git that stops reading reports the reason itself.
+            let _ = stdio.input.write_all(&input).await;
+            drop(stdio.input);
         };
         let mut out = Vec::new();
-        let mut bounded = dialogue.output.take(ANSWER as u64 + 1);
-        let listen = async {
+        let mut bounded = stdio.output.take(MAX_OUTPUT as u64 + 1);
+        let read_output = async {
             let _ = bounded.read_to_end(&mut out).await;
             out
         };
-        let talk = async {
-            let ((), out) = tokio::join!(speak, listen);
-            if out.len() > ANSWER {
-                return Err(Error::TooMuch { call: call.clone(), cap: ANSWER });
+        let run = async {
+            let ((), out) = tokio::join!(write_input, read_output);
+            if out.len() > MAX_OUTPUT {
+                return Err(Error::TooMuch { call: call.clone(), cap: MAX_OUTPUT });
             }
-            Ok((out, process.left().await))
+            Ok((out, process.wait_exited().await))
         };
-        let Ok(done) = timeout(self.limit, talk).await else {
+        let Ok(done) = timeout(self.limit, run).await else {
             return Err(Error::TooSlow { call, limit: self.limit });
         };
         let (out, exit) = done?;
-        let complaint = process.output().glimpse().head;
-        let complaint = String::from_utf8_lossy(&complaint[..complaint.len().min(COMPLAINT)]).trim().to_owned();
-        let said = if complaint.is_empty() { "it did not say why".to_owned() } else { complaint };
-        Ok(Answer { code: exit.code, out, said: said + &unfetched })
+        let stderr = process.output().snapshot().head;
+        let stderr = String::from_utf8_lossy(&stderr[..stderr.len().min(MAX_MESSAGE)]).trim().to_owned();
+        let message = if stderr.is_empty() { "no error message".to_owned() } else { stderr };
+        Ok(CallOutput { code: exit.code, out, message: message + &fetch_note })
     }
 }
 
-/// What came of a call.
+/// The output of a call.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct CallOutput {
     pub(super) code: Option<i32>,
     pub(super) out: Vec<u8>,
-    pub(super) said: String,
+    pub(super) message: String,
 }

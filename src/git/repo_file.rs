@@ -1,9 +1,9 @@
 //! Reads and creates the files of a repository that Matrix itself uses: `.mxd/`, guides, lists of patterns.
 //!
-//! A repository is not trusted, so a path in it may be a link, a device or a pipe. Everything here resolves links first
-//! and refuses a path that leaves the repository or enters a `.git` folder. The file is then opened from the top folder,
-//! one component at a time, without following links and without blocking, must be a regular file, and is read up to a
-//! limit. Knows nothing about what the files mean.
+//! A repository is not trusted, so a path in it may be a link, a device or a pipe. Links are resolved first, and a path
+//! that leaves the repository or enters a `.git` folder is refused. The file is then opened from the top folder, one
+//! component at a time, without following links and without blocking. It must be a regular file and is read up to
+//! a limit. Does not know what the files mean.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 
 use crate::base::{Fault, disk, sanitize};
 
-/// The largest file of settings, plan or list of patterns that is read.
+/// The size limit for settings, plans and lists of patterns.
 pub const SMALL: u64 = 1 << 20;
 
 /// Why a file of a repository was not read or written.
@@ -31,7 +31,7 @@ pub enum Refusal {
     TooLarge(u64),
     #[error("it is not UTF-8 text; save it as UTF-8")]
     NotUtf8,
-    #[error("{}", disk::sentence(.0))]
+    #[error("{}", disk::describe(.0))]
     Io(#[from] io::Error),
 }
 
@@ -55,8 +55,8 @@ impl From<RepoFileError> for Fault {
     fn from(error: RepoFileError) -> Self {
         match &error.refusal {
             Refusal::Io(source) => {
-                let said = disk::sentence(source);
-                Self::environment(format!("cannot {} {}: {said}", error.what, error.path.display()))
+                let reason = disk::describe(source);
+                Self::environment(format!("cannot {} {}: {reason}", error.what, error.path.display()))
             }
             Refusal::LeadsOut
             | Refusal::LeadsIntoGit
@@ -83,25 +83,25 @@ pub fn read(top: &Path, path: &Path, limit: u64) -> Result<Option<Vec<u8>>, Repo
     read.map_err(RepoFileError::of("read", path))
 }
 
-/// As [`read`], for text. Bytes that are not UTF-8 are refused.
+/// Like [`read`], for text. Refuses bytes that are not UTF-8.
 pub fn read_text(top: &Path, path: &Path, limit: u64) -> Result<Option<String>, RepoFileError> {
     let Some(bytes) = read(top, path, limit)? else { return Ok(None) };
     let text = String::from_utf8(bytes).map_err(|_| Refusal::NotUtf8).map_err(RepoFileError::of("read", path))?;
     Ok(Some(text))
 }
 
-/// As [`read`], but returns the first `most` bytes of a file that is larger.
-pub fn read_start(top: &Path, path: &Path, most: u64) -> Result<Option<Vec<u8>>, RepoFileError> {
+/// Like [`read`], but returns the first `max` bytes of a larger file.
+pub fn read_start(top: &Path, path: &Path, max: u64) -> Result<Option<Vec<u8>>, RepoFileError> {
     let read = open(top, path).and_then(|opened| {
         let Some(file) = opened else { return Ok(None) };
         let mut bytes = Vec::new();
-        file.take(most).read_to_end(&mut bytes)?;
+        file.take(max).read_to_end(&mut bytes)?;
         Ok(Some(bytes))
     });
     read.map_err(RepoFileError::of("read", path))
 }
 
-/// Removes the file at `path`, be it a link. Refused if the folder above it leads out of `top`.
+/// Removes the file or link at `path`. Refuses if its folder is outside of `top`.
 pub fn remove(top: &Path, path: &Path) -> Result<(), RepoFileError> {
     let removed = reach(top, path, Missing::Fail).and_then(|(folder, name)| {
         rustix::fs::unlinkat(&folder, name, AtFlags::empty()).map_err(|error| io::Error::from(error).into())
@@ -121,8 +121,8 @@ pub fn resolve(top: &Path, path: &Path) -> Result<Option<PathBuf>, RepoFileError
     found.map_err(RepoFileError::of("run", path))
 }
 
-/// Returns the content of a regular file of git's own data or of a worktree, or `None` if it is not there, is not a regular
-/// file or is larger than `limit`. The last component is not followed if it is a link.
+/// Returns the content of a regular file of git's own data or of a worktree, or `None` if it does not exist, is not a
+/// regular file or is larger than `limit`. Does not follow a link in the last component.
 pub(super) fn read_plain(path: &Path, limit: u64) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
@@ -132,7 +132,7 @@ pub(super) fn read_plain(path: &Path, limit: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Returns the real path that a write to `path` would reach, after making the folders above it. Refused if that is
+/// Returns the real path that a write to `path` would reach, after creating the folders above it. Refuses if that is
 /// outside of `top` or not a regular file.
 pub fn writable(top: &Path, path: &Path) -> Result<PathBuf, RepoFileError> {
     let found = (|| {
@@ -191,7 +191,7 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Opens the folder of a file whose own name is not followed, be it a link that leads anywhere. Returns it with the name.
+/// Opens the folder of a file and returns it with the file name, which is not resolved.
 fn reach<'p>(top: &Path, path: &'p Path, missing: Missing) -> Result<(OwnedFd, &'p OsStr), Refusal> {
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
     let above = locate(top, path.parent().unwrap_or(path))?;
@@ -214,14 +214,14 @@ fn regular(found: &fs::Metadata) -> Result<(), Refusal> {
     }))
 }
 
-/// Whether folders that are missing on the way are made.
+/// Whether missing folders are created.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Make,
     Fail,
 }
 
-/// A path without links: the real top folder, and what is below it.
+/// A resolved path: the real top folder, and the rest below it.
 struct Located {
     top: PathBuf,
     below: PathBuf,
@@ -236,7 +236,7 @@ impl Located {
         self.below.file_name().ok_or_else(|| io::ErrorKind::IsADirectory.into())
     }
 
-    /// Opens the folder that holds the file, without following a link: one that appears meanwhile is an error.
+    /// Opens the folder that holds the file without following links: one that appears meanwhile is an error.
     fn folder(&self, missing: Missing) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut folder = rustix::fs::open(&self.top, flags, Mode::empty())?;
@@ -269,7 +269,7 @@ fn locate(top: &Path, path: &Path) -> Result<Located, Refusal> {
         if fs::symlink_metadata(&whole).is_ok_and(|found| found.is_symlink()) {
             whole = match fs::canonicalize(&whole) {
                 Ok(real) => real,
-                // Nobody can tell where it would lead once it leads somewhere.
+                // A dangling link may point anywhere later.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Refusal::LeadsOut),
                 Err(error) => return Err(error.into()),
             };

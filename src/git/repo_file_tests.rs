@@ -96,7 +96,7 @@ fn nothing_is_created_through_a_link_that_leads_out() {
     let refused = writable(&repository.top(), &repository.top().join(".mxd/deep/config.json")).unwrap_err();
     assert!(matches!(refused.refusal, Refusal::LeadsOut));
     assert_eq!(fs::read_dir(repository.outside()).unwrap().count(), 1, "nothing but what was there");
-    // A link that leads nowhere yet would be written through, too.
+    // A dangling link would be written through, too.
     fs::remove_file(repository.top().join(".mxd")).unwrap();
     fs::create_dir(repository.top().join(".mxd")).unwrap();
     symlink(repository.outside().join("new"), repository.file()).unwrap();

@@ -1,8 +1,9 @@
-//! The state of a worktree's files after a turn, kept under `refs/mxd/snapshots/<task-id>/<turn-id>`, and put back.
+//! Snapshots: the state of a worktree's files after a turn, saved under `refs/mxd/snapshots/<task-id>/<turn-id>`, and
+//! restored from there.
 //!
-//! A snapshot is a commit: its tree is what `capture` sees, its parent the commit that the worktree
-//! stood on. Nothing of the person's (index, HEAD, stash, reflogs) is touched, neither by taking one nor by putting it back.
-//! How many are kept is the caller's decision (`prune`); what one does not hold is written in it.
+//! A snapshot is a commit: its tree is what `tree_capture` sees, its parent the commit that the worktree was on. Taking
+//! or restoring one does not touch the user's index, HEAD, stash or reflogs. Callers decide how many to keep
+//! (`prune_snapshots`). The message lists the files that the snapshot leaves out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -11,41 +12,41 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository, Signature};
 
-use super::capture::{Captured, LeftOut, capture, capture_aside, include_also, look};
+use super::crash_points::crash_point;
 use super::dir::is_folder;
 use super::entry::{self, Head};
 use super::error::{Error, blocking};
-use super::last_kept::Looked;
-use super::program::{Checkout, OURSELVES};
+use super::filters;
+use super::program::{Checkout, MXD_IDENTITY};
 use super::refs;
-use super::smudge;
+use super::snapshot_cache::CaptureOutcome;
 use super::status;
-use super::step::step;
+use super::tree_capture::{CapturedTree, LeftOut, add_files, capture, capture_read_only, stat_below};
 use super::worktree::Worktrees;
 use super::worktree_files::{self, Change};
 use crate::base::{TaskId, TurnId};
 
-/// Where snapshots are kept.
+/// The ref prefix of snapshots.
 pub const SNAPSHOTS: &str = "refs/mxd/snapshots/";
-/// How large a file may be to be in a snapshot, unless the caller says otherwise.
+/// The default size limit for files in a snapshot.
 pub const FILE_CAP: u64 = 20 << 20;
 const LEFT_OUT: &[u8] = b"Left-Out: ";
 
-/// A snapshot that is kept.
+/// A saved snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub turn: TurnId,
     pub commit: String,
     pub tree: String,
-    /// The commit that the worktree stood on.
+    /// The commit that the worktree was on.
     pub head: Option<String>,
-    /// Files that it does not hold, and that putting it back leaves alone.
+    /// Files that it does not contain and that a restore leaves alone.
     pub left_out: Vec<PathBuf>,
 }
 
-/// What taking a snapshot came to.
+/// Result of taking a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum SnapshotOutcome {
     New {
         snapshot: Snapshot,
         left_out: Vec<LeftOut>,
@@ -54,7 +55,7 @@ pub enum Taken {
     Same(Snapshot),
 }
 
-impl Taken {
+impl SnapshotOutcome {
     pub fn snapshot(&self) -> &Snapshot {
         match self {
             Self::New { snapshot, .. } | Self::Same(snapshot) => snapshot,
@@ -62,30 +63,36 @@ impl Taken {
     }
 }
 
-/// What putting a snapshot back came to.
+/// Result of restoring a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PutBack {
-    /// The state before, so that this can be undone.
+pub struct SnapshotRestore {
+    /// The state before the restore, for undo.
     pub before: Snapshot,
     pub written: Vec<PathBuf>,
     pub removed: Vec<PathBuf>,
-    /// What would have been changed and was left alone: the snapshot does not hold it, or it is ignored.
+    /// Files that were left alone because the snapshot does not contain them or they are ignored.
     pub left_alone: Vec<PathBuf>,
 }
 
 impl Worktrees {
-    /// Keeps the state of a worktree's files. Files larger than `cap` are left out.
-    pub async fn take_snapshot(&self, task: TaskId, turn: TurnId, path: &Path, cap: u64) -> Result<Taken, Error> {
-        let _place = self.place(path).await;
-        step("files are about to be captured");
-        let (checkout, captured, evidence) = match self.look_again(task, path, cap).await? {
-            Looked::Same(snapshot) => return Ok(Taken::Same(snapshot)),
-            Looked::Captured(checkout, captured, evidence) => (checkout, captured, evidence),
+    /// Saves the state of a worktree's files. Leaves out files larger than `cap`.
+    pub async fn take_snapshot(
+        &self,
+        task: TaskId,
+        turn: TurnId,
+        path: &Path,
+        cap: u64,
+    ) -> Result<SnapshotOutcome, Error> {
+        let _lock = self.lock_worktree(path).await;
+        crash_point("files are about to be captured");
+        let (checkout, captured, detector) = match self.capture_if_changed(task, path, cap).await? {
+            CaptureOutcome::Same(snapshot) => return Ok(SnapshotOutcome::Same(snapshot)),
+            CaptureOutcome::Captured(checkout, captured, detector) => (checkout, captured, detector),
         };
-        step("files are captured");
-        let taken = keep(&checkout, task, turn, captured.clone()).await?;
-        self.remember(task, cap, checkout, (captured, evidence), taken.snapshot().clone());
-        Ok(taken)
+        crash_point("files are captured");
+        let outcome = save(&checkout, task, turn, captured.clone()).await?;
+        self.remember(task, cap, checkout, (captured, detector), outcome.snapshot().clone());
+        Ok(outcome)
     }
 
     /// Returns the snapshots of a task, oldest first.
@@ -94,21 +101,21 @@ impl Worktrees {
         blocking(move || all(&main.open()?, task)).await
     }
 
-    /// Returns the state of a worktree's files as a tree, without keeping it: it stays readable for as long as git leaves
-    /// objects alone that nothing points at.
+    /// Returns the state of a worktree's files as a tree without a ref. It stays readable until git's garbage
+    /// collection.
     pub async fn state(&self, path: &Path) -> Result<String, Error> {
-        let _place = self.place(path).await;
+        let _lock = self.lock_worktree(path).await;
         let checkout = self.checkout(path).await?;
         Ok(capture(&checkout, Some(FILE_CAP)).await?.tree.to_string())
     }
 
-    /// As [`Worktrees::state`], also while another process takes snapshots there.
-    pub async fn state_aside(&self, path: &Path) -> Result<String, Error> {
+    /// Like [`Worktrees::state`], but safe while another process takes snapshots there.
+    pub async fn state_read_only(&self, path: &Path) -> Result<String, Error> {
         let checkout = self.checkout(path).await?;
-        Ok(capture_aside(&checkout, Some(FILE_CAP)).await?.tree.to_string())
+        Ok(capture_read_only(&checkout, Some(FILE_CAP)).await?.tree.to_string())
     }
 
-    /// Returns the commit that a checkout stands on.
+    /// Returns the commit that a checkout is on.
     pub async fn head(&self, checkout: &Checkout) -> Result<String, Error> {
         let checkout = checkout.clone();
         blocking(move || {
@@ -119,10 +126,10 @@ impl Worktrees {
         .await
     }
 
-    /// Moves the branch that a worktree stands on to another commit. The index follows, the files stay. Nothing happens if
-    /// it is there already, or if the worktree stands elsewhere. Returns where the branch was, if it was moved.
+    /// Moves the branch of a worktree to another commit. Updates the index but not the files. Does nothing if the
+    /// branch is there already, or if another one is checked out. Returns the previous commit if it was moved.
     pub async fn move_branch(&self, path: &Path, branch: &str, to: &str) -> Result<Option<String>, Error> {
-        let _place = self.place(path).await;
+        let _lock = self.lock_worktree(path).await;
         let checkout = self.checkout(path).await?;
         if entry::head(&checkout.git_dir) != Head::Branch(branch.to_owned()) {
             return Ok(None);
@@ -135,18 +142,18 @@ impl Worktrees {
         if tip.as_deref() == Some(to) {
             return Ok(None);
         }
-        step("a branch is about to go back");
-        checkout.git(["reset", "-q", "--mixed"]).argument(to).long(None).run_patiently().await?;
-        step("a branch went back");
+        crash_point("a branch is about to go back");
+        checkout.git(["reset", "-q", "--mixed"]).argument(to).long(None).run_with_retries().await?;
+        crash_point("a branch went back");
         Ok(tip)
     }
 
-    /// Returns the commits that a checkout has and `head` has not, newest first: their ids and first lines.
+    /// Returns the commits of a checkout that `head` does not have, newest first: ids and subjects.
     pub async fn commits_since(
         &self,
         checkout: &Checkout,
         head: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<(String, String)>, Error> {
         let (checkout, head) = (checkout.clone(), head.map(parse).transpose()?);
         blocking(move || {
@@ -158,7 +165,7 @@ impl Worktrees {
                 walk.hide(head).map_err(&failed)?;
             }
             let mut commits = Vec::new();
-            for id in walk.take(most) {
+            for id in walk.take(max) {
                 let commit = id.and_then(|id| repository.find_commit(id)).map_err(&failed)?;
                 let subject = commit.message_raw_bytes().split(|byte| *byte == b'\n').next().unwrap_or_default();
                 commits.push((commit.id().to_string(), String::from_utf8_lossy(subject).into_owned()));
@@ -168,7 +175,7 @@ impl Worktrees {
         .await
     }
 
-    /// Returns which tasks have snapshots, and how many.
+    /// Returns the number of snapshots of each task.
     pub async fn snapshots_by_task(&self) -> Result<BTreeMap<TaskId, usize>, Error> {
         let main = self.main().clone();
         blocking(move || {
@@ -188,42 +195,42 @@ impl Worktrees {
         .await
     }
 
-    /// Forgets the oldest snapshots of a task beyond the last `keep`. Returns how many.
+    /// Deletes the oldest snapshots of a task beyond the last `keep`. Returns how many.
     pub async fn prune_snapshots(&self, task: TaskId, keep: usize) -> Result<usize, Error> {
-        let kept = self.snapshots(task).await?;
-        let old = &kept[..kept.len().saturating_sub(keep)];
+        let all = self.snapshots(task).await?;
+        let old = &all[..all.len().saturating_sub(keep)];
         if old.is_empty() {
             return Ok(0);
         }
         let line = |old: &Snapshot| format!("delete {} {}\n", name(task, old.turn), old.commit);
         let input = old.iter().map(line).collect::<String>().into_bytes();
-        self.main().git(["update-ref", "--stdin"]).input(input).durable().run_patiently().await?;
+        self.main().git(["update-ref", "--stdin"]).input(input).durable().run_with_retries().await?;
         Ok(old.len())
     }
 
-    /// Makes the files of a worktree what they were in a snapshot, byte for byte: changed ones are written, ones that it
-    /// does not have are removed, ignored ones are left alone. The state before is kept first, as the snapshot of `turn`.
-    /// Called again after a crash, it finishes.
-    pub async fn put_back(
+    /// Restores the files of a worktree from a snapshot, byte for byte: writes changed files, removes those that it
+    /// does not contain, and leaves ignored ones alone. Saves the state before as the snapshot of `turn`. After a
+    /// crash, calling it again finishes it.
+    pub async fn restore_snapshot(
         &self,
         task: TaskId,
         turn: TurnId,
         path: &Path,
         snapshot: &Snapshot,
-    ) -> Result<PutBack, Error> {
-        let _place = self.place(path).await;
+    ) -> Result<SnapshotRestore, Error> {
+        let _lock = self.lock_worktree(path).await;
         let checkout = self.checkout(path).await?;
-        // The next snapshot looks at every file.
-        self.last_kept().take(path);
-        // Nothing may be written over that is not kept: no cap, and what is only ignored now comes in too.
+        // The next snapshot must examine every file.
+        self.snapshot_cache().take(path);
+        // Save everything that may be overwritten: no size limit, and files that are ignored only now.
         let mut now = capture(&checkout, None).await?;
         let hidden = hidden(&checkout, now.tree, snapshot).await?;
         if !hidden.is_empty() {
-            now.tree = include_also(&checkout, &hidden).await?;
+            now.tree = add_files(&checkout, &hidden).await?;
         }
         let left_out: Vec<PathBuf> = now.left_out.iter().map(|left| left.path().to_owned()).collect();
         let tree = now.tree;
-        let before = keep(&checkout, task, turn, now).await?.snapshot().clone();
+        let before = save(&checkout, task, turn, now).await?.snapshot().clone();
 
         let (here, wanted) = (checkout.clone(), snapshot.clone());
         let (mut changes, mut left_alone) = blocking(move || {
@@ -235,8 +242,8 @@ impl Worktrees {
                 wanted.left_out.iter().any(held) || left_out.iter().any(held)
             };
             let (left_alone, changes): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_left_out);
-            // What is ignored is decided by the rules of that time.
-            let (rules, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_rule);
+            // The ignore rules of the snapshot apply, so write them first.
+            let (rules, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_ignore_file);
             worktree_files::apply(&repository, &here.anchor()?, &rules)?;
             let all: Vec<Change> = rules.into_iter().chain(others).collect();
             Ok((all, left_alone.into_iter().map(|change| change.path).collect::<Vec<_>>()))
@@ -245,15 +252,15 @@ impl Worktrees {
         let ignored = ignored(&checkout, &changes).await?;
         changes.retain(|change| change.wanted.is_some() || !ignored.contains(&change.path));
         left_alone.extend(ignored);
-        smudge::apply(&checkout, &changes, snapshot.head.as_deref()).await?;
+        filters::apply(&checkout, &changes, snapshot.head.as_deref()).await?;
 
         let (written, removed): (Vec<_>, Vec<_>) = changes.into_iter().partition(|change| change.wanted.is_some());
         let paths = |changes: Vec<Change>| changes.into_iter().map(|change| change.path).collect();
-        Ok(PutBack { before, written: paths(written), removed: paths(removed), left_alone })
+        Ok(SnapshotRestore { before, written: paths(written), removed: paths(removed), left_alone })
     }
 }
 
-fn is_rule(change: &Change) -> bool {
+fn is_ignore_file(change: &Change) -> bool {
     change.path.file_name().is_some_and(|name| name == ".gitignore") && change.wanted.is_some()
 }
 
@@ -269,8 +276,13 @@ fn find_tree(repository: &Repository, id: Oid) -> Result<git2::Tree<'_>, Error> 
     repository.find_tree(id).map_err(Error::read(repository.path()))
 }
 
-/// Keeps a captured state, unless the last snapshot is the same.
-async fn keep(checkout: &Checkout, task: TaskId, turn: TurnId, captured: Captured) -> Result<Taken, Error> {
+/// Saves a captured state, unless the last snapshot is the same.
+async fn save(
+    checkout: &Checkout,
+    task: TaskId,
+    turn: TurnId,
+    captured: CapturedTree,
+) -> Result<SnapshotOutcome, Error> {
     let checkout = checkout.clone();
     blocking(move || {
         let repository = checkout.open()?;
@@ -286,21 +298,21 @@ async fn keep(checkout: &Checkout, task: TaskId, turn: TurnId, captured: Capture
         if let Some(last) = all(&repository, task)?.pop()
             && (&last.tree, &last.head, &last.left_out) == (&tree, &head_text, &left_out)
         {
-            return Ok(Taken::Same(last));
+            return Ok(SnapshotOutcome::Same(last));
         }
-        let author = Signature::now(OURSELVES.0, OURSELVES.1).map_err(&failed)?;
+        let author = Signature::now(MXD_IDENTITY.0, MXD_IDENTITY.1).map_err(&failed)?;
         let parent = head.map(|head| repository.find_commit(head)).transpose().map_err(&failed)?;
         let parents: Vec<_> = parent.iter().collect();
         let files = find_tree(&repository, captured.tree)?;
         let buffer = repository.commit_create_buffer(&author, &author, "", &files, &parents).map_err(&failed)?;
-        // The message may hold names that are not text, which the ordinary way of making a commit does not take.
+        // The message may contain names that are not UTF-8, which libgit2's commit function does not accept.
         let whole = [&*buffer, &text].concat();
         let commit = repository.odb().and_then(|odb| odb.write(git2::ObjectType::Commit, &whole)).map_err(&failed)?;
-        step("a snapshot is written");
+        crash_point("a snapshot is written");
         let name = name(task, turn);
         refs::swap(&repository, &name, refs::target(&repository, &name)?, commit, "mxd: snapshot")?;
         let snapshot = Snapshot { turn, commit: commit.to_string(), tree, head: head_text, left_out };
-        Ok(Taken::New { snapshot, left_out: captured.left_out })
+        Ok(SnapshotOutcome::New { snapshot, left_out: captured.left_out })
     })
     .await
 }
@@ -320,7 +332,7 @@ fn left_out_of(message: &[u8]) -> Vec<PathBuf> {
     lines.map(|escaped| PathBuf::from(OsStr::from_bytes(&unescape(escaped)))).collect()
 }
 
-/// Takes back what `escape_ascii` does.
+/// Reverses `escape_ascii`.
 pub(super) fn unescape(escaped: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(escaped.len());
     let mut rest = escaped;
@@ -363,7 +375,7 @@ fn all(repository: &Repository, task: TaskId) -> Result<Vec<Snapshot>, Error> {
     Ok(snapshots)
 }
 
-/// Returns the files that a snapshot has, that lie in the worktree, and that a capture does not see: they are ignored now.
+/// Returns files of a snapshot that exist in the worktree but were not captured, because they are ignored now.
 async fn hidden(checkout: &Checkout, now: Oid, snapshot: &Snapshot) -> Result<Vec<PathBuf>, Error> {
     let (checkout, wanted) = (checkout.clone(), snapshot.clone());
     blocking(move || {
@@ -373,13 +385,13 @@ async fn hidden(checkout: &Checkout, now: Oid, snapshot: &Snapshot) -> Result<Ve
         let written = changes.into_iter().filter(|change| change.wanted.is_some()).map(|change| change.path);
         let top = checkout.anchor()?;
         let is_there =
-            |path: &PathBuf| look(&top, path).is_ok_and(|found| found.is_some_and(|found| !is_folder(&found)));
+            |path: &PathBuf| stat_below(&top, path).is_ok_and(|found| found.is_some_and(|found| !is_folder(&found)));
         Ok(written.filter(|path| from.get_path(path).is_err()).filter(is_there).collect())
     })
     .await
 }
 
-/// Returns which of the files that would be removed git ignores.
+/// Returns which of the files to be removed are ignored by git.
 async fn ignored(checkout: &Checkout, changes: &[Change]) -> Result<BTreeSet<PathBuf>, Error> {
     let removed = changes.iter().filter(|change| change.wanted.is_none());
     let input: Vec<u8> =
@@ -387,8 +399,8 @@ async fn ignored(checkout: &Checkout, changes: &[Change]) -> Result<BTreeSet<Pat
     if input.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let answer = checkout.git(["check-ignore", "-z", "--stdin"]).input(input).answer().await?;
-    Ok(answer
+    let output = checkout.git(["check-ignore", "-z", "--stdin"]).input(input).output().await?;
+    Ok(output
         .out
         .split(|byte| *byte == 0)
         .filter(|path| !path.is_empty())

@@ -1,6 +1,6 @@
-//! How a checkout stands: what is not committed, what is in progress, how far its branch is from another.
+//! Status of a checkout: uncommitted changes, operations in progress, distance to another branch.
 //!
-//! Reads only. Takes no lock that an agent's git could run into.
+//! Read-only. Takes no lock that an agent's git could run into.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::error::{Error, blocking};
 use super::program::Checkout;
 use super::refs;
 
-/// Something that git was told to do and that has not ended.
+/// A git operation in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Merge,
@@ -24,7 +24,7 @@ pub enum Operation {
     CherryPick,
     Revert,
     Bisect,
-    /// Applying patches from mails.
+    /// `git am`.
     Apply,
 }
 
@@ -41,9 +41,9 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Returns what is in progress in a checkout.
+/// Returns the operation in progress in a checkout.
 pub(super) fn operation(git_dir: &Path) -> Option<Operation> {
-    // A rebase that stopped at a merge or a pick has their marks too.
+    // A rebase that stopped at a merge or a pick has their files, too.
     let marks = [
         ("rebase-merge", Operation::Rebase),
         ("rebase-apply/applying", Operation::Apply),
@@ -67,28 +67,28 @@ pub enum ChangeKind {
     Untracked,
 }
 
-/// A path that is not as in the last commit. An untracked folder stands for all that is in it.
+/// A changed path. An untracked folder stands for everything in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub path: PathBuf,
     pub kind: ChangeKind,
 }
 
-/// What is not committed in a checkout.
+/// The uncommitted changes of a checkout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dirty {
     pub tracked: usize,
     pub untracked: usize,
     pub conflicted: usize,
-    /// The first of them; the counts tell how many there are.
+    /// The first of them; the counts cover all.
     pub changes: Vec<Changed>,
     pub operation: Option<Operation>,
-    /// How old the lock on the index is, if there is one: a git works there, or was killed.
+    /// The age of the index lock, if there is one: a git runs there, or was killed.
     pub index_lock: Option<Duration>,
 }
 
 impl Dirty {
-    /// Tells whether everything is committed.
+    /// Returns true if everything is committed.
     pub fn is_clean(&self) -> bool {
         self.count() == 0
     }
@@ -97,7 +97,7 @@ impl Dirty {
         self.tracked + self.untracked + self.conflicted
     }
 
-    /// Returns the refusal of what needs a clean checkout, if this one is not.
+    /// Returns the error for an operation that needs a clean checkout, or `None` if it is clean.
     pub(super) fn refusal(&self, path: &Path) -> Option<Error> {
         if let Some(operation) = self.operation {
             return Some(Error::Unfinished { path: path.to_owned(), operation: operation.to_string() });
@@ -107,13 +107,13 @@ impl Dirty {
     }
 }
 
-/// Returns what is not committed in a checkout, with at most `cap` paths by name.
+/// Returns the uncommitted changes of a checkout, with at most `cap` paths.
 pub async fn dirty(checkout: &Checkout, cap: usize) -> Result<Dirty, Error> {
     list(checkout, "--untracked-files=normal", cap).await
 }
 
-/// Tells whether anything is not committed in a checkout, without starting a process: for looking at many of them. Filters
-/// are not run, so a file that only they would call unchanged counts as changed. Where that matters, ask [`dirty`].
+/// Returns true if a checkout has uncommitted changes, without starting a process: for checking many of them. Does not
+/// run filters, so a file that only they would report as unchanged counts as changed. Use [`dirty`] where that matters.
 pub async fn is_dirty(checkout: &Checkout) -> Result<bool, Error> {
     let checkout = checkout.clone();
     blocking(move || {
@@ -126,7 +126,7 @@ pub async fn is_dirty(checkout: &Checkout) -> Result<bool, Error> {
     .await
 }
 
-/// Returns every path that is not as in the last commit.
+/// Returns every path that differs from the last commit.
 pub(super) async fn changed_paths(checkout: &Checkout) -> Result<Vec<PathBuf>, Error> {
     let dirty = list(checkout, "--untracked-files=all", usize::MAX).await?;
     Ok(dirty.changes.into_iter().map(|change| change.path).collect())
@@ -146,11 +146,11 @@ pub(super) fn lock_age(git_dir: &Path) -> Option<Duration> {
     Some(made.elapsed().unwrap_or_default())
 }
 
-/// Reads the second machine format of `git status`.
+/// Parses `git status --porcelain=v2 -z`.
 fn parse(listed: &[u8], cap: usize) -> Dirty {
     let mut dirty = Dirty::default();
     for record in listed.split(|byte| *byte == 0) {
-        // One letter, the two states, then a fixed number of fields before the path.
+        // A letter, the two states, then a fixed number of fields before the path.
         let (fields, kind) = match record.first() {
             Some(b'1') => (8, kind_of(record.get(2..4).unwrap_or_default())),
             Some(b'u') => (10, ChangeKind::Conflicted),
@@ -172,7 +172,7 @@ fn parse(listed: &[u8], cap: usize) -> Dirty {
     dirty
 }
 
-/// Returns what the states of index and files come to, against the last commit.
+/// Combines the states of index and worktree, relative to the last commit.
 fn kind_of(states: &[u8]) -> ChangeKind {
     match states {
         [_, b'D'] | [b'D', b'.'] => ChangeKind::Deleted,
@@ -182,7 +182,7 @@ fn kind_of(states: &[u8]) -> ChangeKind {
     }
 }
 
-/// How much differs.
+/// The size of a diff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiffStat {
     pub files: usize,
@@ -190,7 +190,8 @@ pub struct DiffStat {
     pub removed: usize,
 }
 
-/// Returns how much a checkout, with what is not committed in it, differs from where it left the branch `base`.
+/// Returns the size of the diff between a checkout, including uncommitted changes, and its fork point from the branch
+/// `base`.
 pub async fn diffstat(checkout: &Checkout, base: &str) -> Result<DiffStat, Error> {
     let (checkout, base) = (checkout.clone(), base.to_owned());
     blocking(move || {
@@ -214,7 +215,7 @@ pub async fn diffstat(checkout: &Checkout, base: &str) -> Result<DiffStat, Error
     .await
 }
 
-/// How far two branches are apart.
+/// The distance between two branches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
     /// Commits that only the branch has.
@@ -223,7 +224,7 @@ pub struct Drift {
     pub behind: usize,
 }
 
-/// Returns how far `branch` is from `base`.
+/// Returns the distance of `branch` from `base`.
 pub async fn drift(checkout: &Checkout, branch: &str, base: &str) -> Result<Drift, Error> {
     let (checkout, branch, base) = (checkout.clone(), branch.to_owned(), base.to_owned());
     blocking(move || {

@@ -1,5 +1,4 @@
-//! Trees that were never on any disk: a state of the files with one of them changed. Written as objects that nothing
-//! points at.
+//! Trees that exist only as objects: a tree with one file changed. Written without a ref.
 
 use std::path::Path;
 
@@ -8,8 +7,8 @@ use git2::{FileMode, Oid, build::TreeUpdateBuilder};
 use super::error::{Error, blocking};
 use super::program::Checkout;
 
-/// Returns a tree in which one file is what `change` makes of it. Nothing: it is no file there, or `change` knows nothing
-/// better.
+/// Returns a tree in which one file is replaced by the result of `change`. `None` if the path is not a regular file, or
+/// if `change` returns `None`.
 pub async fn with_changed(
     checkout: &Checkout,
     tree: &str,
@@ -40,7 +39,7 @@ pub async fn with_changed(
     .await
 }
 
-/// Returns the content of a file in a tree by its id, and its mode. Nothing: it has none.
+/// Returns the blob id and mode of a file in a tree, or `None` if it does not exist.
 pub async fn file(checkout: &Checkout, tree: &str, path: &Path) -> Result<Option<(String, i32)>, Error> {
     let (checkout, tree, path) = (checkout.clone(), tree.to_owned(), path.to_owned());
     blocking(move || {

@@ -1,12 +1,12 @@
-//! Which files of a worktree changed since they were last looked at, as the kernel tells (inotify).
+//! Reports which files of a worktree changed since the last call, with inotify.
 //!
-//! One instance serves all worktrees of a project; it has no thread and is never waited for. The kernel queues an event
-//! before the call that caused it returns, so after a command has ended its changes are in the queue and one read tells
-//! all of them. A worktree is watched only where events can be trusted: a local file system, no repository within it, no
-//! file with a second name, and enough watches left. Whatever makes a change invisible (a full queue, a folder that was
-//! moved) ends the watch of the worktree, and its next snapshot looks at every file.
+//! One inotify instance serves all worktrees of a project; it has no thread and is never waited for. The kernel queues
+//! an event before the call that caused it returns, so after a command has ended one read returns all its changes. A
+//! worktree is watched only where events are reliable: a local file system, no nested repository, no hard links, and
+//! enough watches left. Anything that may hide a change (a full queue, a moved folder) ends the watch of the worktree,
+//! and its next snapshot examines every file.
 //!
-//! Not seen before the file is closed: what a running process writes through a shared memory mapping.
+//! Not seen before the file is closed: writes of a running process through a shared memory mapping.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{CStr, OsStr};
@@ -22,15 +22,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
-/// How many changed paths are remembered of a worktree. With more, looking at every file is hardly slower.
-pub(super) const MOST_CHANGES: usize = 1_000;
-/// How many watches we take, as a part of what the user may have: other programs need some.
-const OUR_PART: usize = 2;
+/// The most changed paths recorded per worktree. With more, a full capture is hardly slower.
+pub(super) const MAX_CHANGES: usize = 1_000;
+/// We use at most this fraction (1/n) of the user's watches, to leave some for other programs.
+const WATCH_SHARE: usize = 2;
 const LIMIT_FILE: &str = "/proc/sys/fs/inotify/max_user_watches";
-/// The limit where the system does not tell it: the least that kernels have had.
-const LEAST_LIMIT: usize = 8_192;
+/// The limit if the system does not reveal it: the lowest kernel default.
+const DEFAULT_LIMIT: usize = 8_192;
 const BUFFER: usize = 8 << 10;
-/// File systems whose changes all pass through this kernel: ext, xfs, btrfs, tmpfs, f2fs, zfs, overlay, bcachefs.
+/// File systems whose changes all go through this kernel: ext, xfs, btrfs, tmpfs, f2fs, zfs, overlay, bcachefs.
 const LOCAL: [u64; 8] =
     [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1, 0x794C_7630, 0xCA45_1A4E];
 const EVENTS: WatchFlags = WatchFlags::CREATE
@@ -53,20 +53,20 @@ pub(super) struct Watches(Arc<Mutex<State>>);
 struct State {
     fd: Option<OwnedFd>,
     limit: usize,
-    /// The worktree and the folder in it that a watch is for.
+    /// The worktree and folder of each watch.
     folders: HashMap<i32, (PathBuf, PathBuf)>,
-    worktrees: HashMap<PathBuf, Watched>,
+    worktrees: HashMap<PathBuf, WatchedTree>,
 }
 
 #[derive(Debug, Default)]
-struct Watched {
+struct WatchedTree {
     device: u64,
     watches: HashSet<i32>,
     changes: BTreeSet<PathBuf>,
 }
 
-/// What a folder holds, as far as a watch needs to know.
-struct Listed {
+/// The content of a folder.
+struct FolderContent {
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
 }
@@ -76,15 +76,15 @@ struct Listed {
 struct Unreliable;
 
 impl Watches {
-    /// Begins to watch a worktree anew: its folders as far as `enter` allows, which gets the paths of sub folders below
-    /// the top and returns those to watch. Tells whether its changes will be known from now on.
+    /// Starts to watch a worktree from scratch. `enter` gets the subfolders and returns those to watch. Returns true if
+    /// changes are reported from now on.
     pub(super) fn begin(&self, top: &Path, enter: &mut dyn FnMut(Vec<PathBuf>) -> Option<Vec<PathBuf>>) -> bool {
         self.end(top);
-        let begun = self.try_begin(top, enter).is_ok();
-        if !begun {
+        let is_watched = self.try_begin(top, enter).is_ok();
+        if !is_watched {
             self.end(top);
         }
-        begun
+        is_watched
     }
 
     fn try_begin(
@@ -97,7 +97,7 @@ impl Watches {
         if !LOCAL.contains(&kind.cast_unsigned()) {
             return Err(Unreliable);
         }
-        self.lock().open()?.worktrees.insert(top.to_owned(), Watched { device, ..Watched::default() });
+        self.lock().open()?.worktrees.insert(top.to_owned(), WatchedTree { device, ..WatchedTree::default() });
         let mut folders = vec![PathBuf::new()];
         while !folders.is_empty() {
             let mut below = Vec::new();
@@ -109,10 +109,10 @@ impl Watches {
         Ok(())
     }
 
-    /// Watches a folder of a worktree, then lists it: what comes in between is both listed and told.
-    fn enter(&self, top: &Path, folder: &Path) -> io::Result<Listed> {
+    /// Watches a folder, then lists it: what is created in between is both listed and reported.
+    fn enter(&self, top: &Path, folder: &Path) -> io::Result<FolderContent> {
         let device = self.lock().watch(top, folder)?;
-        let mut listed = Listed { files: Vec::new(), folders: Vec::new() };
+        let mut listed = FolderContent { files: Vec::new(), folders: Vec::new() };
         for entry in fs::read_dir(top.join(folder))? {
             let entry = entry?;
             let (path, found) = (folder.join(entry.file_name()), entry.metadata()?);
@@ -120,7 +120,7 @@ impl Watches {
                 if folder.as_os_str().is_empty() {
                     continue;
                 }
-                // A repository within the worktree: what is committed there is no event here.
+                // A nested repository: a commit in it causes no event here.
                 return Err(io::ErrorKind::Unsupported.into());
             }
             if found.is_dir() {
@@ -129,7 +129,7 @@ impl Watches {
                 }
                 listed.folders.push(path);
             } else if found.is_file() && found.nlink() > 1 {
-                // It may be changed by its other name.
+                // It may change through its other name.
                 return Err(io::ErrorKind::Unsupported.into());
             } else {
                 listed.files.push(path);
@@ -138,9 +138,9 @@ impl Watches {
         Ok(listed)
     }
 
-    /// Watches a folder that is new in a worktree with everything in it, and returns the files and folders in it. `None`
-    /// if it cannot be watched, or holds too much.
-    pub(super) fn adopt(&self, top: &Path, folder: &Path) -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
+    /// Watches a new folder of a worktree with everything in it, and returns its files and folders. `None` if it cannot
+    /// be watched, or contains too much.
+    pub(super) fn add_folder(&self, top: &Path, folder: &Path) -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
         let (mut files, mut folders, mut next) = (Vec::new(), vec![folder.to_owned()], 0);
         while let Some(folder) = folders.get(next).cloned() {
             next += 1;
@@ -149,35 +149,35 @@ impl Watches {
                     files.extend(listed.files);
                     folders.extend(listed.folders);
                 }
-                // It is gone again; its events tell the rest.
+                // It is gone again; its events cover the rest.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(_) => return None,
             }
-            if files.len() + folders.len() > MOST_CHANGES {
+            if files.len() + folders.len() > MAX_CHANGES {
                 return None;
             }
         }
         Some((files, folders))
     }
 
-    /// Stops to watch folders of a worktree that git ignores.
-    pub(super) fn leave(&self, top: &Path, folders: &HashSet<&Path>) {
+    /// Stops watching ignored folders of a worktree.
+    pub(super) fn remove_folders(&self, top: &Path, folders: &HashSet<&Path>) {
         let mut state = self.lock();
         let of = |(at, folder): &(PathBuf, PathBuf)| at == top && folders.contains(folder.as_path());
         let left: Vec<i32> = state.folders.iter().filter(|(_, place)| of(place)).map(|(watch, _)| *watch).collect();
-        state.forget(left);
+        state.remove_watches(left);
     }
 
-    /// Returns what may have changed in a worktree since it was last asked for. `None` if the worktree is not watched.
+    /// Takes the paths that may have changed since the last call. `None` if the worktree is not watched.
     pub(super) fn changes(&self, top: &Path) -> Option<BTreeSet<PathBuf>> {
         let mut state = self.lock();
         state.read();
         state.worktrees.get_mut(top).map(|watched| std::mem::take(&mut watched.changes))
     }
 
-    /// Stops to watch a worktree.
+    /// Stops watching a worktree.
     pub(super) fn end(&self, top: &Path) {
-        self.lock().lose(top);
+        self.lock().unwatch(top);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -190,7 +190,7 @@ impl State {
         if self.fd.is_none() {
             self.fd = Some(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(|_| Unreliable)?);
             let limit = fs::read_to_string(LIMIT_FILE).ok().and_then(|text| text.trim().parse().ok());
-            self.limit = limit.unwrap_or(LEAST_LIMIT) / OUR_PART;
+            self.limit = limit.unwrap_or(DEFAULT_LIMIT) / WATCH_SHARE;
         }
         Ok(self)
     }
@@ -205,9 +205,9 @@ impl State {
         let watch = inotify::add_watch(fd, top.join(folder), EVENTS)?;
         let place = (top.to_owned(), folder.to_owned());
         match self.folders.insert(watch, place.clone()) {
-            // The same folder by another path: whose event would be whose?
+            // The same folder under another path: its events could not be attributed.
             Some(other) if other != place => {
-                self.lose(&other.0);
+                self.unwatch(&other.0);
                 Err(gone())
             }
             _ => {
@@ -218,68 +218,68 @@ impl State {
         }
     }
 
-    fn lose(&mut self, top: &Path) {
+    fn unwatch(&mut self, top: &Path) {
         if let Some(watched) = self.worktrees.remove(top) {
-            self.forget(watched.watches);
+            self.remove_watches(watched.watches);
         }
     }
 
-    fn forget(&mut self, watches: impl IntoIterator<Item = i32>) {
+    fn remove_watches(&mut self, watches: impl IntoIterator<Item = i32>) {
         for watch in watches {
             if let Some((top, _)) = self.folders.remove(&watch) {
-                // One that the kernel has removed by itself is no error.
+                // It may already have been removed by the kernel.
                 let _ = self.fd.as_ref().map(|fd| inotify::remove_watch(fd, watch));
                 self.worktrees.get_mut(&top).map(|watched| watched.watches.remove(&watch));
             }
         }
     }
 
-    /// Takes in everything that the kernel has queued.
+    /// Reads all queued events.
     fn read(&mut self) {
         let Some(fd) = self.fd.as_ref().and_then(|fd| fd.as_fd().try_clone_to_owned().ok()) else {
-            return self.lose_all();
+            return self.unwatch_all();
         };
         let mut buffer = [MaybeUninit::uninit(); BUFFER];
         let mut events = Reader::new(fd, &mut buffer);
         loop {
             match events.next() {
-                Ok(event) => self.take(event.wd(), event.events(), event.file_name()),
+                Ok(event) => self.on_event(event.wd(), event.events(), event.file_name()),
                 Err(Errno::WOULDBLOCK) => return,
                 Err(Errno::INTR) => {}
-                Err(_) => return self.lose_all(),
+                Err(_) => return self.unwatch_all(),
             }
         }
     }
 
-    fn lose_all(&mut self) {
+    fn unwatch_all(&mut self) {
         let all: Vec<PathBuf> = self.worktrees.keys().cloned().collect();
-        all.iter().for_each(|top| self.lose(top));
+        all.iter().for_each(|top| self.unwatch(top));
     }
 
-    fn take(&mut self, watch: i32, events: ReadFlags, name: Option<&CStr>) {
+    fn on_event(&mut self, watch: i32, events: ReadFlags, name: Option<&CStr>) {
         if events.contains(ReadFlags::QUEUE_OVERFLOW) {
-            return self.lose_all();
+            return self.unwatch_all();
         }
         let Some((top, folder)) = self.folders.get(&watch).cloned() else { return };
         let is_top = folder.as_os_str().is_empty();
         if events.contains(ReadFlags::IGNORED) {
-            self.forget([watch]);
+            self.remove_watches([watch]);
         }
         let moved = ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT;
         if events.intersects(moved) || is_top && events.intersects(ReadFlags::DELETE_SELF | ReadFlags::IGNORED) {
-            return self.lose(&top);
+            return self.unwatch(&top);
         }
         let Some(name) = name.map(|name| OsStr::from_bytes(name.to_bytes())) else { return };
         let of_folder = events.contains(ReadFlags::ISDIR);
-        // A moved folder takes its watches along, which then tell wrong paths. One with other permissions may hide files.
+        // A moved folder keeps its watches, which then report wrong paths. Changed permissions may hide files.
         let unclear = ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO | ReadFlags::ATTRIB;
         if name == ".git" || of_folder && events.intersects(unclear) {
-            return self.lose(&top);
+            return self.unwatch(&top);
         }
         let Some(watched) = self.worktrees.get_mut(&top) else { return };
         watched.changes.insert(folder.join(name));
-        if watched.changes.len() > MOST_CHANGES {
-            self.lose(&top);
+        if watched.changes.len() > MAX_CHANGES {
+            self.unwatch(&top);
         }
     }
 }

@@ -2,7 +2,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
 
-/// A worktree with a few files that is watched.
+/// A watched worktree with a few files.
 fn watched() -> (tempfile::TempDir, PathBuf, Watches) {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().join("tree");
@@ -27,7 +27,7 @@ fn changes(watches: &Watches, top: &Path) -> Option<Vec<String>> {
 }
 
 #[test]
-fn each_change_is_told_once_and_nothing_else_is() {
+fn each_change_is_reported_once_and_nothing_else() {
     type Change = fn(&Path);
     let cases: [(&[&str], Change); 11] = [
         (&[], |top| drop(fs::read(top.join("a.txt")).unwrap())),
@@ -51,7 +51,7 @@ fn each_change_is_told_once_and_nothing_else_is() {
 }
 
 #[test]
-fn a_worktree_whose_changes_may_be_missed_is_watched_no_more() {
+fn a_worktree_whose_changes_may_be_missed_is_no_longer_watched() {
     type Change = fn(&Path);
     let cases: [(&str, Change); 5] = [
         ("a moved folder", |top| fs::rename(top.join("sub"), top.join("bus")).unwrap()),
@@ -61,7 +61,7 @@ fn a_worktree_whose_changes_may_be_missed_is_watched_no_more() {
         ("a repository within", |top| fs::create_dir(top.join("sub/.git")).unwrap()),
         ("the top is moved", |top| fs::rename(top, top.with_extension("away")).unwrap()),
         ("more than is remembered", |top| {
-            (0..=MOST_CHANGES).for_each(|number| fs::write(top.join(format!("sub/{number}")), "").unwrap());
+            (0..=MAX_CHANGES).for_each(|number| fs::write(top.join(format!("sub/{number}")), "").unwrap());
         }),
     ];
     for (what, change) in cases {
@@ -72,18 +72,18 @@ fn a_worktree_whose_changes_may_be_missed_is_watched_no_more() {
     }
 }
 
-/// The kernel says so with one event that belongs to no watch.
+/// The kernel reports this with one event without a watch.
 #[test]
 fn a_full_queue_ends_all_watches() {
     let (_folder, top, watches) = watched();
-    watches.lock().take(-1, ReadFlags::QUEUE_OVERFLOW, None);
+    watches.lock().on_event(-1, ReadFlags::QUEUE_OVERFLOW, None);
     assert_eq!(changes(&watches, &top), None);
     assert!(begin(&watches, &top));
     assert_eq!(changes(&watches, &top).unwrap(), [""; 0]);
 }
 
 #[test]
-fn what_cannot_be_watched_reliably_is_not_watched() {
+fn unreliable_worktrees_are_not_watched() {
     let (_folder, top, watches) = watched();
     watches.lock().limit = 2;
     assert!(!begin(&watches, &top), "too few watches are left");
@@ -97,12 +97,12 @@ fn what_cannot_be_watched_reliably_is_not_watched() {
 }
 
 #[test]
-fn a_new_folder_is_watched_with_what_was_made_in_it_before() {
+fn a_new_folder_is_watched_with_its_existing_content() {
     let (_folder, top, watches) = watched();
     fs::create_dir_all(top.join("new/deep")).unwrap();
     fs::write(top.join("new/deep/file"), "").unwrap();
     assert_eq!(changes(&watches, &top).unwrap(), ["new"]);
-    let (files, folders) = watches.adopt(&top, Path::new("new")).unwrap();
+    let (files, folders) = watches.add_folder(&top, Path::new("new")).unwrap();
     assert_eq!((files, folders), (vec!["new/deep/file".into()], vec!["new".into(), "new/deep".into()]));
     fs::write(top.join("new/deep/file"), "more").unwrap();
     assert_eq!(changes(&watches, &top).unwrap(), ["new/deep/file"]);

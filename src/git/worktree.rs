@@ -1,9 +1,8 @@
-//! The worktrees of one project's tasks: made, found again, put away, brought back.
+//! The worktrees of one project's tasks: create, find, remove, restore.
 //!
-//! One [`Worktrees`] per project. It serialises what git cannot do twice at once (entries and refs, a few milliseconds),
-//! and lets the slow part, writing the files, run side by side. Every step is found half done by the next call and is
-//! finished or undone, from what lies on the disk alone. Nothing that may hold work is deleted: it is archived, moved
-//! aside or refused.
+//! One [`Worktrees`] per project. It serialises what git cannot do concurrently (entries and refs, a few milliseconds)
+//! and lets the slow part, writing files, run in parallel. Every step can be interrupted: the next call finishes or
+//! undoes it from what is on disk. Nothing that may contain work is deleted: it is archived, moved aside or refused.
 
 mod archive;
 mod make;
@@ -23,66 +22,66 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::anchor;
 use super::dir::Dir;
-use super::entry::{self, Entry, Head};
+use super::discover;
+use super::entry::{self, Head, WorktreeEntry};
 use super::error::{Error, blocking};
-use super::last_kept::LastKept;
 use super::library;
-use super::place;
 use super::program::Checkout;
+use super::snapshot_cache::SnapshotCache;
 use super::status::Operation;
 use crate::base::TaskId;
 
-pub use super::last_kept::Looks;
-pub use super::situation::Why;
+pub use super::snapshot_cache::SnapshotCounts;
+pub use super::worktree_diagnosis::RecreateReason;
 pub use archive::ARCHIVE;
 pub use relocate::repair_links;
-pub use remove::{BranchFate, Removal, Removed};
-pub use restore::{Restored, Uncommitted};
-pub use stray::{Known, Stray};
+pub use remove::{BranchFate, Removal, RemovalOutcome};
+pub use restore::{RestoreOutcome, Uncommitted};
+pub use stray::{OwnedWorktree, Stray};
 
 /// Where a new branch starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum BranchStart {
     Branch(String),
     Commit(String),
 }
 
-/// A worktree that is wanted.
+/// A worktree to create or restore.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct WorktreeSpec {
     pub task: TaskId,
     pub branch: String,
     pub path: PathBuf,
 }
 
-/// How a worktree stands, and what had to be done for it.
+/// The state of a worktree after [`Worktrees::create`], and what had to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It was there.
+pub enum WorktreeState {
+    /// It existed.
     Present,
     Created,
-    /// It had to be made again or mended. What lay in its place and may hold work is in `aside`.
+    /// It had to be recreated or repaired. What was in its place and may contain work is in `aside`.
     Recreated {
-        why: Why,
+        why: RecreateReason,
         aside: Option<PathBuf>,
     },
-    /// It is there, on another branch. Nothing was changed.
+    /// It exists, on another branch. Nothing was changed.
     OtherBranch(String),
-    /// It is there, without a branch. Nothing was changed.
+    /// It exists, without a branch. Nothing was changed.
     Detached {
         operation: Option<Operation>,
     },
 }
 
-impl Standing {
-    /// Returns what the agent who works there should know.
+impl WorktreeState {
+    /// Returns a notice for the agent that works there.
     pub fn notice(&self) -> Option<String> {
         match self {
             Self::Present | Self::Created => None,
             Self::Recreated { why, aside } => {
                 let aside = aside
                     .as_ref()
-                    .map_or(String::new(), |path| format!(" What lay there before was moved to {}.", path.display()));
+                    .map_or(String::new(), |path| format!(" Its previous content was moved to {}.", path.display()));
                 Some(format!("{why}{aside}"))
             }
             Self::OtherBranch(branch) => Some(format!(
@@ -98,21 +97,21 @@ impl Standing {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for RecreateReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Deleted => f.write_str(
-                "Your worktree had been deleted and was made again from your branch. Work that was not committed is gone.",
+                "Your worktree had been deleted and was recreated from your branch. Uncommitted work is lost.",
             ),
             Self::Emptied => f.write_str(
-                "Your worktree had been emptied and its files were written again. Work that was not committed or staged is gone.",
+                "Your worktree had been emptied and its files were restored. Work that was not committed or staged is lost.",
             ),
-            Self::LinkLost => f.write_str("The .git of your worktree was gone and was written again. Your files are as they were."),
+            Self::LinkLost => f.write_str("The .git file of your worktree was missing and was restored. Your files are unchanged."),
             Self::EntryLost => {
-                f.write_str("The repository no longer knew your worktree. It was made again from your branch.")
+                f.write_str("The repository no longer had an entry for your worktree. It was recreated from your branch.")
             }
             Self::Moved(from) => write!(f, "Your worktree had been moved to {} and was moved back.", from.display()),
-            Self::BranchLost => f.write_str("Your branch had been deleted and was made again where your worktree last stood."),
+            Self::BranchLost => f.write_str("Your branch had been deleted and was recreated at the last commit of your worktree."),
         }
     }
 }
@@ -122,22 +121,22 @@ impl fmt::Display for Why {
 pub struct Worktrees {
     /// The main checkout.
     main: Checkout,
-    /// Where new worktrees go.
+    /// The folder for new worktrees.
     pub(in crate::git) folder: PathBuf,
-    /// Where the notes of running processes are kept.
+    /// The folder for process records.
     records: Option<PathBuf>,
-    /// Held around what git cannot do twice at once.
+    /// Held around operations that git cannot do concurrently.
     entries: Arc<Mutex<()>>,
-    /// Held by whoever moves a target.
-    landings: Arc<Mutex<()>>,
-    /// One lock per worktree, so that nobody removes what another is making.
-    places: Arc<StdMutex<HashMap<PathBuf, Arc<Mutex<()>>>>>,
-    last_kept: LastKept,
+    /// Held while a merge moves its target.
+    merge_lock: Arc<Mutex<()>>,
+    /// One lock per worktree, so that creating and removing one do not overlap.
+    locks: Arc<StdMutex<HashMap<PathBuf, Arc<Mutex<()>>>>>,
+    snapshot_cache: SnapshotCache,
 }
 
 impl Worktrees {
-    /// Returns the worktrees of the repository whose main checkout is `top`; new ones go below `folder`. `records`: where
-    /// the notes of running processes are kept, so that a crash leaves no git behind.
+    /// Opens the worktrees of the repository whose main checkout is `top`; new ones go below `folder`. `records` is the
+    /// folder for process records, so that a crash leaves no git running.
     pub async fn open(top: &Path, folder: &Path, records: Option<&Path>) -> Result<Self, Error> {
         let (top, folder) = (top.to_owned(), folder.to_owned());
         let records = records.map(Path::to_owned);
@@ -147,7 +146,7 @@ impl Worktrees {
             private.recursive(true).mode(0o700).create(&folder).map_err(Error::disk("make the folder", &folder))?;
             let folder = std::fs::canonicalize(&folder).map_err(Error::disk("find", &folder))?;
             let repository = library::open(&top).map_err(Error::read(&top))?;
-            place::refuse_other_folder(&repository, &top).map_err(|error| Error::Refused(error.to_string()))?;
+            discover::refuse_other_folder(&repository, &top).map_err(|error| Error::Refused(error.to_string()))?;
             let common = repository.commondir();
             let common = std::fs::canonicalize(common).map_err(Error::disk("find", common))?;
             let main = Checkout { path: top, git_dir: common.clone(), common };
@@ -156,34 +155,33 @@ impl Worktrees {
                 folder,
                 records,
                 entries: Arc::default(),
-                landings: Arc::default(),
-                places: Arc::default(),
-                last_kept: LastKept::default(),
+                merge_lock: Arc::default(),
+                locks: Arc::default(),
+                snapshot_cache: SnapshotCache::default(),
             })
         })
         .await
     }
 
-    /// Returns the main checkout, the person's own.
+    /// Returns the main checkout, which is the user's own.
     pub fn main(&self) -> &Checkout {
         &self.main
     }
 
-    pub(in crate::git) fn last_kept(&self) -> &LastKept {
-        &self.last_kept
+    pub(in crate::git) fn snapshot_cache(&self) -> &SnapshotCache {
+        &self.snapshot_cache
     }
 
-    /// Opens the folder of the worktrees.
     pub(in crate::git) fn folder(&self) -> Result<Dir, Error> {
         Dir::open(&self.folder).map_err(Error::disk("open", &self.folder))
     }
 
-    /// Returns where the worktree of a task goes. The caller stores it: only a stored path is ever removed.
+    /// Returns the path for a task's worktree. The caller stores it: only a stored path is ever removed.
     pub fn path_for(&self, task: TaskId, title: &str) -> PathBuf {
         self.folder.join(super::branch::folder(task, title))
     }
 
-    /// Returns the checkout in a worktree's folder. Refused if a link stands in its place.
+    /// Returns the checkout in a worktree's folder. Refuses a link in its place.
     pub async fn checkout(&self, path: &Path) -> Result<Checkout, Error> {
         if path == self.main.path {
             return Ok(self.main.clone());
@@ -193,7 +191,7 @@ impl Worktrees {
         found.map(|entry| entry.checkout(path, &self.main.common)).ok_or_else(|| Error::InTheWay(path.to_owned()))
     }
 
-    async fn entry_of(&self, path: &Path) -> Result<Option<Entry>, Error> {
+    async fn entry_of(&self, path: &Path) -> Result<Option<WorktreeEntry>, Error> {
         let (common, path) = (self.main.common.clone(), path.to_owned());
         blocking(move || {
             if let Some(entry) = entry::of(&path, &common) {
@@ -205,15 +203,15 @@ impl Worktrees {
         .await
     }
 
-    /// Returns who else has a branch checked out.
-    async fn users_of(&self, branch: &str, except: &Path) -> Result<Option<PathBuf>, Error> {
+    /// Returns another checkout that has a branch checked out.
+    async fn other_checkout_of(&self, branch: &str, except: &Path) -> Result<Option<PathBuf>, Error> {
         let (main, branch, except) = (self.main.clone(), branch.to_owned(), except.to_owned());
         blocking(move || {
             let except = entry::plain(&except);
             if entry::head(&main.git_dir) == Head::Branch(branch.clone()) {
                 return Ok(Some(main.path));
             }
-            let on_branch = |entry: &Entry| entry.head == Head::Branch(branch.clone());
+            let on_branch = |entry: &WorktreeEntry| entry.head == Head::Branch(branch.clone());
             Ok(entry::all(&main.common)?
                 .into_iter()
                 .filter(on_branch)
@@ -223,17 +221,17 @@ impl Worktrees {
         .await
     }
 
-    /// Waits until nobody else brings one branch into another.
-    pub(in crate::git) async fn landings(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.landings.lock().await
+    /// Waits for the merge lock.
+    pub(in crate::git) async fn lock_merges(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.merge_lock.lock().await
     }
 
-    /// Locks one worktree's place.
-    pub(in crate::git) async fn place(&self, path: &Path) -> OwnedMutexGuard<()> {
+    /// Locks one worktree.
+    pub(in crate::git) async fn lock_worktree(&self, path: &Path) -> OwnedMutexGuard<()> {
         let lock = {
-            let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-            places.retain(|_, lock| Arc::strong_count(lock) > 1);
-            Arc::clone(places.entry(path.to_owned()).or_default())
+            let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+            Arc::clone(locks.entry(path.to_owned()).or_default())
         };
         lock.lock_owned().await
     }

@@ -1,6 +1,6 @@
-//! The files of a checkout, changed from one tree to another, byte for byte and without git's index.
+//! Changes the files of a checkout from one tree to another, byte for byte and without git's index.
 //!
-//! Only what differs between the two trees is touched, nothing through a link, nothing outside the folder.
+//! Touches only what differs between the trees, nothing through a link and nothing outside the folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -11,19 +11,19 @@ use std::path::{Component, Path, PathBuf};
 use git2::{Delta, DiffOptions, FileMode, Oid, Repository, Tree};
 use rustix::fs::{Mode, Stat};
 
+use super::crash_points::crash_point;
 use super::dir::{Dir, is_file, is_folder, split};
 use super::error::Error;
-use super::step::step;
 
-/// One file that differs between two trees.
+/// A file that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) path: PathBuf,
-    /// What it shall be: nothing, or content and kind.
+    /// The new content and mode; `None` to remove it.
     pub(super) wanted: Option<(Oid, FileMode)>,
 }
 
-/// Returns what has to change so that files that are as in `from` become as in `to`.
+/// Returns the changes from `from` to `to`.
 pub(super) fn changes(repository: &Repository, from: &Tree<'_>, to: &Tree<'_>) -> Result<Vec<Change>, Error> {
     let failed = Error::read(repository.path());
     let mut options = DiffOptions::new();
@@ -35,7 +35,7 @@ pub(super) fn changes(repository: &Repository, from: &Tree<'_>, to: &Tree<'_>) -
         let gone = delta.status() == Delta::Deleted;
         let Some(bytes) = (if gone { old.path_bytes() } else { new.path_bytes() }) else { continue };
         let path = PathBuf::from(OsStr::from_bytes(bytes));
-        // A submodule's content is its own affair.
+        // Submodules are not touched.
         if [old.mode(), new.mode()].contains(&FileMode::Commit) {
             continue;
         }
@@ -44,7 +44,7 @@ pub(super) fn changes(repository: &Repository, from: &Tree<'_>, to: &Tree<'_>) -
     Ok(changes)
 }
 
-/// Carries changes out below `top`. What is gone goes first: a file may become a folder.
+/// Applies changes below `top`. Removals first: a file may become a folder.
 pub(super) fn apply(repository: &Repository, top: &Dir, changes: &[Change]) -> Result<(), Error> {
     for change in changes.iter().filter(|change| change.wanted.is_none()) {
         remove(top, &change.path)?;
@@ -58,9 +58,9 @@ pub(super) fn apply(repository: &Repository, top: &Dir, changes: &[Change]) -> R
     Ok(())
 }
 
-/// Removes a file, and the folders above it that it leaves empty. Nothing happens if something above it is no folder.
+/// Removes a file, and the folders above it that become empty. Does nothing if something above it is not a folder.
 fn remove(top: &Dir, path: &Path) -> Result<(), Error> {
-    refuse_odd_name(path)?;
+    refuse_invalid_path(path)?;
     let failed = || Error::disk("remove", top.path().join(path));
     let mut folders = vec![top.clone()];
     let names: Vec<&OsStr> = path.iter().collect();
@@ -71,7 +71,7 @@ fn remove(top: &Dir, path: &Path) -> Result<(), Error> {
     }
     let Some(folder) = folders.last() else { return Ok(()) };
     if folder.stat(name).map_err(failed())?.is_some_and(|found| !is_folder(&found)) {
-        step("a file is about to go");
+        crash_point("a file is about to go");
         folder.remove_file(name).map_err(failed())?;
     }
     for (folder, part) in folders.iter().zip(above).rev() {
@@ -82,12 +82,12 @@ fn remove(top: &Dir, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a file in place of whatever is there, unless a folder with other things in it is. A link above it is replaced by
-/// a folder.
+/// Writes a file in place of whatever is there, except a folder with other content. A link above it is replaced by a
+/// folder.
 pub(super) fn write(top: &Dir, path: &Path, content: &[u8], mode: FileMode) -> Result<(), Error> {
-    refuse_odd_name(path)?;
+    refuse_invalid_path(path)?;
     let failed = || Error::disk("write", top.path().join(path));
-    step("a file is about to be written");
+    crash_point("a file is about to be written");
     let (above, name) = split(path).map_err(failed())?;
     let folder = top.make_over(above).map_err(failed())?;
     let old = folder.stat(name).map_err(failed())?;
@@ -98,7 +98,7 @@ pub(super) fn write(top: &Dir, path: &Path, content: &[u8], mode: FileMode) -> R
         folder.remove_file(name).map_err(failed())?;
         return folder.symlink(OsStr::from_bytes(content), name).map_err(failed());
     }
-    // A new file in its place, so that other names of the old one keep their content, and nobody sees half of it.
+    // A new file, so that hard links of the old one keep their content, and no reader sees a partial file.
     let draft = draft_name(name);
     folder.remove_file(&draft).map_err(failed())?;
     let bits = Mode::from_raw_mode(if mode == FileMode::BlobExecutable { 0o777 } else { 0o666 });
@@ -107,11 +107,11 @@ pub(super) fn write(top: &Dir, path: &Path, content: &[u8], mode: FileMode) -> R
     if let Some(old) = old.filter(is_file) {
         keep_private(&old, &file);
     }
-    step("a file is written and not yet in its place");
+    crash_point("a file is written and not yet in its place");
     folder.rename(&draft, &folder, name).map_err(failed())
 }
 
-/// A file that only its owner could read stays so.
+/// Keeps a private file private.
 fn keep_private(old: &Stat, new: &File) {
     let Ok(fresh) = rustix::fs::fstat(new) else { return };
     let allowed = Mode::from_raw_mode(old.st_mode) | Mode::XUSR | Mode::XGRP | Mode::XOTH;
@@ -121,17 +121,17 @@ fn keep_private(old: &Stat, new: &File) {
 fn draft_name(name: &OsStr) -> OsString {
     let mut draft = b".mxd-draft-".to_vec();
     draft.extend_from_slice(name.as_bytes());
-    // A name of the greatest length leaves no room for ours.
+    // A name of maximum length leaves no room for the prefix.
     draft.truncate(250);
     OsString::from_vec(draft)
 }
 
-/// Refuses a path that leads out of the checkout or into a `.git`.
-fn refuse_odd_name(path: &Path) -> Result<(), Error> {
+/// Refuses a path that points out of the checkout or into a `.git`.
+fn refuse_invalid_path(path: &Path) -> Result<(), Error> {
     let plain = |part: Component<'_>| matches!(part, Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
     if path.as_os_str().is_empty() || !path.components().all(plain) {
         return Err(Error::Refused(format!(
-            "a stored file is called \"{}\", which is no name for one; it was not written",
+            "the stored file name \"{}\" is not valid; the file was not written",
             path.display()
         )));
     }

@@ -1,8 +1,8 @@
 //! Sessions of Claude Code: `projects/<folder>/<session>.jsonl`.
 //!
-//! A line names the one it follows. One response is spread over several lines with the same message id, and the results
-//! of calls that ran side by side hang on different lines, so the walk back from the last line does not meet them all:
-//! what belongs to a response on the way is taken with it. What was rewound is left out.
+//! Each line names its parent. One response is spread over several lines with the same message id, and the results of
+//! parallel calls have different parents, so the walk back from the last line does not reach all of them: the lines of
+//! a response on the chain are included as a whole. Rewound lines are skipped.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -10,13 +10,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::base::{Timestamp, text};
-use crate::import::item::{Item, Picture, What};
-use crate::import::lines::Read;
+use crate::import::item::{ItemKind, Picture, SessionItem};
+use crate::import::lines::JsonLines;
 use crate::import::value;
-use crate::import::{Foreign, Origin};
+use crate::import::{ForeignSession, Origin};
 
-/// Lines that belong to the program and not to the conversation.
-const SILENT: &[&str] = &[
+/// Lines that are not part of the conversation.
+const IGNORED: &[&str] = &[
     "file-history-snapshot",
     "queue-operation",
     "progress",
@@ -37,9 +37,9 @@ const SILENT: &[&str] = &[
     "system",
 ];
 
-/// Returns the conversation in a file, and those of the helpers it started that are kept in the same file.
-pub fn sessions(path: &Path, read: &Read) -> Vec<Foreign> {
-    let Read { values, bad, bytes } = read;
+/// Returns the conversation in a file, and those of its sub-agents in the same file.
+pub fn sessions(path: &Path, read: &JsonLines) -> Vec<ForeignSession> {
+    let JsonLines { values, bad, bytes } = read;
     let (bad, bytes) = (*bad, *bytes);
     let mut seen = BTreeSet::new();
     let mut unknown = 0;
@@ -48,13 +48,13 @@ pub fn sessions(path: &Path, read: &Read) -> Vec<Foreign> {
         match value::text(value, "type") {
             Some("user" | "assistant") => {}
             Some("system") if value::text(value, "subtype") == Some("compact_boundary") => {}
-            Some(kind) if SILENT.contains(&kind) => continue,
+            Some(kind) if IGNORED.contains(&kind) => continue,
             Some(_) | None => {
                 unknown += 1;
                 continue;
             }
         }
-        // A line that was written twice is one line.
+        // A line may be written twice.
         if value::text(value, "uuid").is_none_or(|uuid| seen.insert(uuid)) {
             lines.push(value);
         }
@@ -62,45 +62,45 @@ pub fn sessions(path: &Path, read: &Read) -> Vec<Foreign> {
     let links = links(values);
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let (side, main): (Vec<&Value>, Vec<&Value>) = lines.into_iter().partition(|line| value::is(line, "isSidechain"));
-    let base = Base { path, bytes, all: values, links };
+    let base = SessionFile { path, bytes, all: values, links };
     if main.is_empty() {
-        // A file of a helper's own: all of it is a side chain, of the session that it names.
-        let above = side.iter().find_map(|line| value::text(line, "sessionId")).filter(|above| *above != stem);
+        // The file of a sub-agent: all of it is a side chain of the session that it names.
+        let parent = side.iter().find_map(|line| value::text(line, "sessionId")).filter(|parent| *parent != stem);
         let mut session = base.session(stem, &side, unknown + bad);
-        session.above = above.map(str::to_owned);
+        session.parent = parent.map(str::to_owned);
         return vec![session];
     }
     let mut all = vec![base.session(stem.clone(), &main, unknown + bad)];
-    for (root, lines) in helpers(&side) {
+    for (root, lines) in sub_agents(&side) {
         let mut session = base.session(format!("{stem}/{root}"), &lines, 0);
-        session.title = first_words(&session.items).unwrap_or_else(|| "Helper".to_owned());
-        session.above = Some(stem.clone());
+        session.title = title_from_items(&session.items).unwrap_or_else(|| "Sub-agent".to_owned());
+        session.parent = Some(stem.clone());
         all.push(session);
     }
     all
 }
 
-struct Base<'a> {
+struct SessionFile<'a> {
     path: &'a Path,
     bytes: u64,
     all: &'a [Value],
     links: Links<'a>,
 }
 
-impl Base<'_> {
-    fn session(&self, session: String, lines: &[&Value], left_out: usize) -> Foreign {
-        let taken = on_chain(lines, &self.links);
-        let items = items(&taken);
-        let moments = lines.iter().filter_map(|line| value::moment(line, "timestamp"));
-        let title = self.title().or_else(|| first_words(&items)).unwrap_or_else(|| "Untitled session".to_owned());
-        Foreign {
+impl SessionFile<'_> {
+    fn session(&self, session: String, lines: &[&Value], left_out: usize) -> ForeignSession {
+        let chain = on_chain(lines, &self.links);
+        let items = items(&chain);
+        let moments = lines.iter().filter_map(|line| value::timestamp(line, "timestamp"));
+        let title = self.title().or_else(|| title_from_items(&items)).unwrap_or_else(|| "Untitled session".to_owned());
+        ForeignSession {
             origin: Origin::Claude,
             session,
             title,
             description: String::new(),
-            cwd: lines.iter().find_map(|line| value::words(line, "cwd")).map(Into::into),
+            cwd: lines.iter().find_map(|line| value::non_blank(line, "cwd")).map(Into::into),
             started: moments.min().unwrap_or(Timestamp::EPOCH),
-            above: None,
+            parent: None,
             path: self.path.to_owned(),
             bytes: self.bytes,
             items,
@@ -108,13 +108,13 @@ impl Base<'_> {
         }
     }
 
-    /// Returns the name that the person gave, or else the one that the program made last. A summary may stand in another
-    /// session's file: it is of the conversation whose last line it names.
+    /// Returns the user's title, or the last generated one. A summary may be in another session's file: it belongs to
+    /// the conversation whose last line it names.
     fn title(&self) -> Option<String> {
-        let is_ours = |line: &&Value| value::text(line, "leafUuid").is_none_or(|leaf| self.links.contains_key(leaf));
+        let is_own = |line: &&Value| value::text(line, "leafUuid").is_none_or(|leaf| self.links.contains_key(leaf));
         let last = |kind: &str, key: &str| {
-            let named = self.all.iter().filter(|line| value::text(line, "type") == Some(kind)).filter(is_ours);
-            named.filter_map(|line| value::words(line, key)).next_back().map(|title| text::headline(title, 120))
+            let named = self.all.iter().filter(|line| value::text(line, "type") == Some(kind)).filter(is_own);
+            named.filter_map(|line| value::non_blank(line, key)).next_back().map(|title| text::headline(title, 120))
         };
         last("custom-title", "customTitle")
             .or_else(|| last("ai-title", "aiTitle"))
@@ -122,7 +122,7 @@ impl Base<'_> {
     }
 }
 
-/// Which line each line follows, those of the program included: a conversation goes through them.
+/// The parent of each line, including ignored lines, which the chain may pass.
 type Links<'a> = HashMap<&'a str, Option<&'a str>>;
 
 fn links(lines: &[Value]) -> Links<'_> {
@@ -130,19 +130,19 @@ fn links(lines: &[Value]) -> Links<'_> {
     lines.iter().filter_map(|line| Some((value::text(line, "uuid")?, parent(line)))).collect()
 }
 
-/// Returns the lines of helpers by the line that each began with.
-fn helpers<'a>(side: &[&'a Value]) -> BTreeMap<String, Vec<&'a Value>> {
+/// Groups the lines of sub-agents by the first line of each.
+fn sub_agents<'a>(side: &[&'a Value]) -> BTreeMap<String, Vec<&'a Value>> {
     let parents: HashMap<&str, Option<&str>> =
         side.iter().filter_map(|line| Some((value::text(line, "uuid")?, value::text(line, "parentUuid")))).collect();
     let root = |line: &Value| {
-        if let Some(agent) = value::words(line, "agentId") {
+        if let Some(agent) = value::non_blank(line, "agentId") {
             return Some(agent.to_owned());
         }
         let mut at = value::text(line, "uuid")?;
-        // No longer than there are lines: a circle must not hold anybody up.
+        // Bounded, because the parents may form a cycle.
         for _ in 0..parents.len() {
             match parents.get(at).copied().flatten() {
-                Some(above) if parents.contains_key(above) => at = above,
+                Some(parent) if parents.contains_key(parent) => at = parent,
                 Some(_) | None => break,
             }
         }
@@ -157,7 +157,7 @@ fn helpers<'a>(side: &[&'a Value]) -> BTreeMap<String, Vec<&'a Value>> {
     grouped
 }
 
-/// Returns the lines that the conversation goes through, in the order of the file.
+/// Returns the lines on the active chain, in file order.
 fn on_chain<'a>(lines: &[&'a Value], links: &Links<'_>) -> Vec<&'a Value> {
     let places: HashMap<&str, usize> =
         lines.iter().enumerate().filter_map(|(at, line)| Some((value::text(line, "uuid")?, at))).collect();
@@ -166,7 +166,7 @@ fn on_chain<'a>(lines: &[&'a Value], links: &Links<'_>) -> Vec<&'a Value> {
     while let Some(place) = at.filter(|place| chain.insert(*place)) {
         let mut parent =
             value::text(lines[place], "parentUuid").or_else(|| value::text(lines[place], "logicalParentUuid"));
-        // Over lines of the program, and no further than there are lines: a circle must not hold anybody up.
+        // Skip ignored lines. Bounded, because the parents may form a cycle.
         for _ in 0..links.len() {
             match parent.filter(|parent| !places.contains_key(parent)).and_then(|parent| links.get(parent)) {
                 Some(further) => parent = *further,
@@ -174,7 +174,7 @@ fn on_chain<'a>(lines: &[&'a Value], links: &Links<'_>) -> Vec<&'a Value> {
             }
         }
         at = match parent {
-            // Behind a line that is gone, what stands before it in the file is the best guess.
+            // If the parent is missing, the previous line in the file is the best guess.
             Some(parent) => places.get(parent).copied().or_else(|| place.checked_sub(1)),
             None => None,
         };
@@ -203,23 +203,23 @@ fn blocks(line: &Value) -> &[Value] {
     line.get("message").and_then(|message| message.get("content")).map_or(&[], value::list)
 }
 
-/// Returns what the lines say. The parts of one response stand together, where its first part stood.
-fn items(lines: &[&Value]) -> Vec<Item> {
-    let mut groups: Vec<Vec<Item>> = Vec::new();
+/// Returns the items of the lines. The parts of one response are grouped at the position of the first.
+fn items(lines: &[&Value]) -> Vec<SessionItem> {
+    let mut groups: Vec<Vec<SessionItem>> = Vec::new();
     let mut responses: HashMap<&str, usize> = HashMap::new();
     for line in lines {
-        let at = value::moment(line, "timestamp").unwrap_or(Timestamp::EPOCH);
+        let at = value::timestamp(line, "timestamp").unwrap_or(Timestamp::EPOCH);
         let message = line.get("message").unwrap_or(&Value::Null);
-        let said: Vec<What> = match value::text(line, "type") {
+        let kinds: Vec<ItemKind> = match value::text(line, "type") {
             Some("assistant") if value::is(line, "isApiErrorMessage") => {
                 let words: Vec<_> = texts(message);
-                words.into_iter().map(What::Failed).collect()
+                words.into_iter().map(ItemKind::Error).collect()
             }
             Some("assistant") => response(message),
-            Some("user") => heard(line, message),
+            Some("user") => user_message(line, message),
             _ => boundary(line),
         };
-        let part = said.into_iter().map(|what| Item { at, what });
+        let part = kinds.into_iter().map(|kind| SessionItem { at, kind });
         match value::text(message, "id").and_then(|id| responses.get(id)) {
             Some(group) => groups[*group].extend(part),
             None => {
@@ -233,29 +233,29 @@ fn items(lines: &[&Value]) -> Vec<Item> {
     groups.into_iter().flatten().collect()
 }
 
-/// Returns the texts of a message, be it one text or a list of blocks.
+/// Returns the texts of a message, which is a string or a list of blocks.
 fn texts(message: &Value) -> Vec<String> {
     match message.get("content") {
         Some(Value::String(text)) => vec![text.clone()],
         Some(content) => {
             let blocks = value::list(content).iter().filter(|block| value::text(block, "type") == Some("text"));
-            blocks.filter_map(|block| value::words(block, "text")).map(str::to_owned).collect()
+            blocks.filter_map(|block| value::non_blank(block, "text")).map(str::to_owned).collect()
         }
         None => Vec::new(),
     }
 }
 
-fn response(message: &Value) -> Vec<What> {
+fn response(message: &Value) -> Vec<ItemKind> {
     let Some(content) = message.get("content") else { return Vec::new() };
     if let Some(text) = content.as_str() {
-        return vec![What::Said(text.to_owned())];
+        return vec![ItemKind::AssistantText(text.to_owned())];
     }
     let block = |block: &Value| match value::text(block, "type")? {
-        "text" => value::words(block, "text").map(|text| What::Said(text.to_owned())),
-        "thinking" => value::words(block, "thinking").map(|text| What::Thought(text.to_owned())),
-        "tool_use" => Some(What::Call {
-            call: value::words(block, "id")?.to_owned(),
-            name: value::words(block, "name")?.to_owned(),
+        "text" => value::non_blank(block, "text").map(|text| ItemKind::AssistantText(text.to_owned())),
+        "thinking" => value::non_blank(block, "thinking").map(|text| ItemKind::Thinking(text.to_owned())),
+        "tool_use" => Some(ItemKind::Call {
+            call: value::non_blank(block, "id")?.to_owned(),
+            name: value::non_blank(block, "name")?.to_owned(),
             input: value::input(block.get("input")),
         }),
         _ => None,
@@ -263,25 +263,25 @@ fn response(message: &Value) -> Vec<What> {
     value::list(content).iter().filter_map(block).collect()
 }
 
-fn heard(line: &Value, message: &Value) -> Vec<What> {
+fn user_message(line: &Value, message: &Value) -> Vec<ItemKind> {
     if value::is(line, "isCompactSummary") {
-        return vec![What::Compacted { summary: texts(message).join("\n\n"), tokens: 0 }];
+        return vec![ItemKind::Compaction { summary: texts(message).join("\n\n"), tokens: 0 }];
     }
-    // What the program told the model, as if the person had said it.
+    // A text of the program in the name of the user.
     if value::is(line, "isMeta") {
         return Vec::new();
     }
     let content = message.get("content").unwrap_or(&Value::Null);
-    let mut items: Vec<What> = value::list(content).iter().filter_map(result).collect();
+    let mut items: Vec<ItemKind> = value::list(content).iter().filter_map(result).collect();
     let text = texts(message).join("\n\n");
     let pictures: Vec<_> = value::list(content).iter().filter_map(picture).collect();
     if !text.trim().is_empty() || !pictures.is_empty() {
-        items.push(What::Heard { text, pictures });
+        items.push(ItemKind::UserMessage { text, pictures });
     }
     items
 }
 
-fn result(block: &Value) -> Option<What> {
+fn result(block: &Value) -> Option<ItemKind> {
     if value::text(block, "type") != Some("tool_result") {
         return None;
     }
@@ -293,8 +293,8 @@ fn result(block: &Value) -> Option<What> {
             parts.collect::<Vec<_>>().join("\n")
         }
     };
-    Some(What::Result {
-        call: value::words(block, "tool_use_id")?.to_owned(),
+    Some(ItemKind::Result {
+        call: value::non_blank(block, "tool_use_id")?.to_owned(),
         text,
         is_error: value::is(block, "is_error"),
         pictures: value::list(content).iter().filter_map(picture).collect(),
@@ -309,18 +309,18 @@ fn picture(block: &Value) -> Option<Picture> {
     value::picture(value::text(source, "media_type")?, value::text(source, "data")?)
 }
 
-/// Returns a boundary of a compaction, where its summary is not a line of its own.
-fn boundary(line: &Value) -> Vec<What> {
-    let summary = value::words(line, "summary").map(str::to_owned);
+/// Returns the compaction of a boundary line that holds the summary itself.
+fn boundary(line: &Value) -> Vec<ItemKind> {
+    let summary = value::non_blank(line, "summary").map(str::to_owned);
     let tokens = line.get("compactMetadata").and_then(|meta| value::number(meta, "preTokens")).unwrap_or(0);
-    summary.map(|summary| What::Compacted { summary, tokens }).into_iter().collect()
+    summary.map(|summary| ItemKind::Compaction { summary, tokens }).into_iter().collect()
 }
 
-/// Returns the first thing that the person said, for want of a title.
-pub fn first_words(items: &[Item]) -> Option<String> {
-    items.iter().find_map(|item| match &item.what {
-        // What begins like a tag was not typed by a person.
-        What::Heard { text, .. } if !text.trim_start().starts_with('<') => {
+/// Returns the start of the user's first message, as a title.
+pub fn title_from_items(items: &[SessionItem]) -> Option<String> {
+    items.iter().find_map(|item| match &item.kind {
+        // A text that starts with a tag was not typed by the user.
+        ItemKind::UserMessage { text, .. } if !text.trim_start().starts_with('<') => {
             Some(text::headline(text, 80)).filter(|title| !title.is_empty())
         }
         _ => None,

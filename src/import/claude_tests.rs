@@ -39,26 +39,26 @@ fn result(id: &str, text: &str) -> Value {
     json!([{"tool_use_id": id, "type": "tool_result", "content": text, "is_error": false}])
 }
 
-fn read(values: Vec<Value>) -> Vec<Foreign> {
+fn read(values: Vec<Value>) -> Vec<ForeignSession> {
     let path = format!("/home/ann/.claude/projects/-home-ann-calc/{SESSION}.jsonl");
-    sessions(Path::new(&path), &Read { values, bad: 0, bytes: 1 })
+    sessions(Path::new(&path), &JsonLines { values, bad: 0, bytes: 1 })
 }
 
-fn said(session: &Foreign) -> Vec<String> {
-    let words = |item: &Item| match &item.what {
-        What::Heard { text, .. } => format!("heard {text}"),
-        What::Said(text) => format!("said {text}"),
-        What::Thought(text) => format!("thought {text}"),
-        What::Call { call, name, .. } => format!("call {name} {call}"),
-        What::Result { call, text, .. } => format!("result {call} {text}"),
-        What::Compacted { summary, .. } => format!("compacted {summary}"),
-        What::Failed(text) => format!("failed {text}"),
+fn item_texts(session: &ForeignSession) -> Vec<String> {
+    let words = |item: &SessionItem| match &item.kind {
+        ItemKind::UserMessage { text, .. } => format!("heard {text}"),
+        ItemKind::AssistantText(text) => format!("said {text}"),
+        ItemKind::Thinking(text) => format!("thought {text}"),
+        ItemKind::Call { call, name, .. } => format!("call {name} {call}"),
+        ItemKind::Result { call, text, .. } => format!("result {call} {text}"),
+        ItemKind::Compaction { summary, .. } => format!("compacted {summary}"),
+        ItemKind::Error(text) => format!("failed {text}"),
     };
     session.items.iter().map(words).collect()
 }
 
 #[test]
-fn a_session_is_read_with_its_title_its_folder_and_everything_that_was_said() {
+fn a_session_is_read_with_its_title_folder_and_items() {
     let values = vec![
         json!({"type": "summary", "summary": "Adding division", "leafUuid": "e"}),
         json!({"type": "file-history-snapshot", "messageId": "a", "snapshot": {}, "isSnapshotUpdate": false}),
@@ -79,7 +79,7 @@ fn a_session_is_read_with_its_title_its_folder_and_everything_that_was_said() {
     assert_eq!(session.started, "2026-05-26T07:27:40.079Z".parse().unwrap());
     assert_eq!(session.left_out, 0);
     assert_eq!(
-        said(session),
+        item_texts(session),
         [
             "heard Add division",
             "thought Zero?",
@@ -92,8 +92,8 @@ fn a_session_is_read_with_its_title_its_folder_and_everything_that_was_said() {
 }
 
 #[test]
-fn results_of_calls_made_side_by_side_are_all_there() {
-    // Each result hangs on the line of its own call: the walk back from the last line meets only one of them.
+fn results_of_parallel_calls_are_all_read() {
+    // Each result has the line of its own call as parent, so the walk back from the last line reaches only one of them.
     let values = vec![
         user("a", None, json!("go")),
         agent("b", "a", "msg_1", call("t1")),
@@ -103,13 +103,13 @@ fn results_of_calls_made_side_by_side_are_all_there() {
         agent("d", "r2", "msg_2", json!({"type": "text", "text": "both"})),
     ];
     assert_eq!(
-        said(&read(values)[0]),
+        item_texts(&read(values)[0]),
         ["heard go", "call Bash t1", "call Bash t2", "result t1 one", "result t2 two", "said both"]
     );
 }
 
 #[test]
-fn what_was_rewound_is_left_out_and_a_line_that_is_gone_is_bridged() {
+fn rewound_lines_are_skipped_and_a_missing_line_is_bridged() {
     let values = vec![
         user("a", None, json!("first")),
         agent("b", "a", "m1", json!({"type": "text", "text": "answer"})),
@@ -118,30 +118,30 @@ fn what_was_rewound_is_left_out_and_a_line_that_is_gone_is_bridged() {
         user("c", Some("b"), json!("second")),
         agent("d", "gone", "m3", json!({"type": "text", "text": "end"})),
     ];
-    assert_eq!(said(&read(values)[0]), ["heard first", "said answer", "heard second", "said end"]);
+    assert_eq!(item_texts(&read(values)[0]), ["heard first", "said answer", "heard second", "said end"]);
 }
 
 #[test]
-fn a_conversation_goes_on_through_lines_of_the_program_and_not_into_what_was_rewound() {
+fn the_chain_passes_ignored_lines_and_skips_rewound_ones() {
     let program = |uuid: &str, parent: &str, kind: &str| line(uuid, Some(parent), json!({ "type": kind }));
     let values = vec![
         user("a", None, json!("first")),
         program("p", "a", "attachment"),
         agent("b", "p", "m1", json!({"type": "text", "text": "abandoned answer"})),
         user("x", Some("b"), json!("never mind this")),
-        // From here the person went on after their first words.
+        // From here the user continued after their first message.
         program("q", "p", "progress"),
         user("c", Some("q"), json!("second")),
         program("r", "c", "system"),
         agent("d", "r", "m3", json!({"type": "text", "text": "end"})),
     ];
     let session = &read(values)[0];
-    assert_eq!(said(session), ["heard first", "heard second", "said end"]);
+    assert_eq!(item_texts(session), ["heard first", "heard second", "said end"]);
     assert_eq!(session.left_out, 0);
 }
 
 #[test]
-fn a_summary_of_another_conversation_is_not_this_ones_title() {
+fn a_summary_of_another_conversation_is_not_used_as_title() {
     let summary = |leaf: &str, words: &str| json!({"type": "summary", "summary": words, "leafUuid": leaf});
     let of = |summaries: Vec<Value>| {
         let mut values = summaries;
@@ -153,7 +153,7 @@ fn a_summary_of_another_conversation_is_not_this_ones_title() {
 }
 
 #[test]
-fn a_helper_in_the_same_file_is_a_session_of_its_own() {
+fn a_sub_agent_in_the_same_file_is_a_separate_session() {
     let side = |mut line: Value| {
         line["isSidechain"] = json!(true);
         line
@@ -167,25 +167,25 @@ fn a_helper_in_the_same_file_is_a_session_of_its_own() {
     ];
     let sessions = read(values);
     assert_eq!(sessions.len(), 2);
-    assert_eq!(sessions[1].above.as_deref(), Some(SESSION));
+    assert_eq!(sessions[1].parent.as_deref(), Some(SESSION));
     assert_eq!(sessions[1].title, "You are a helper: count the files");
-    assert_eq!(said(&sessions[1]), ["heard You are a helper: count the files", "said There are 3."]);
-    assert_eq!(said(&sessions[0]), ["heard delegate", "call Bash t1", "result t1 There are 3."]);
+    assert_eq!(item_texts(&sessions[1]), ["heard You are a helper: count the files", "said There are 3."]);
+    assert_eq!(item_texts(&sessions[0]), ["heard delegate", "call Bash t1", "result t1 There are 3."]);
 }
 
 #[test]
-fn a_file_of_a_helper_belongs_below_the_session_that_it_names() {
+fn a_sub_agents_file_has_the_session_it_names_as_parent() {
     let mut first = user("s1", None, json!("count"));
     first["isSidechain"] = json!(true);
     first["agentId"] = json!("a1b2");
-    let read = Read { values: vec![first], bad: 0, bytes: 1 };
+    let read = JsonLines { values: vec![first], bad: 0, bytes: 1 };
     let path = Path::new("/x/subagents/agent-a1b2.jsonl");
     let sessions = sessions(path, &read);
-    assert_eq!((sessions[0].session.as_str(), sessions[0].above.as_deref()), ("agent-a1b2", Some(SESSION)));
+    assert_eq!((sessions[0].session.as_str(), sessions[0].parent.as_deref()), ("agent-a1b2", Some(SESSION)));
 }
 
 #[test]
-fn compactions_pictures_failures_and_repeated_lines() {
+fn compactions_pictures_errors_and_repeated_lines_are_read() {
     let mut error = agent("e", "d", "m2", json!({"type": "text", "text": "API Error: 529"}));
     error["isApiErrorMessage"] = json!(true);
     let mut summary = user("c", Some("k"), json!("This session is being continued: …"));
@@ -212,7 +212,7 @@ fn compactions_pictures_failures_and_repeated_lines() {
     ];
     let session = &read(values)[0];
     assert_eq!(
-        said(session),
+        item_texts(session),
         [
             "heard look",
             "said seen",
@@ -221,12 +221,12 @@ fn compactions_pictures_failures_and_repeated_lines() {
             "failed API Error: 529"
         ]
     );
-    let What::Heard { pictures, .. } = &session.items[0].what else { panic!() };
+    let ItemKind::UserMessage { pictures, .. } = &session.items[0].kind else { panic!() };
     assert_eq!(pictures.len(), 1);
 }
 
 #[test]
-fn odd_lines_are_counted_and_hurt_nobody() {
+fn unknown_lines_are_counted_and_skipped() {
     let values = vec![
         json!({"type": "user"}),
         json!({"type": "user", "uuid": 7, "message": "text", "sessionId": SESSION}),
@@ -239,5 +239,5 @@ fn odd_lines_are_counted_and_hurt_nobody() {
     ];
     let session = &read(values)[0];
     assert_eq!(session.left_out, 2);
-    assert_eq!(said(session), ["heard x", "heard y"]);
+    assert_eq!(item_texts(session), ["heard x", "heard y"]);
 }

@@ -1,20 +1,20 @@
 //! Sessions of Codex: `sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
 //!
-//! Each line wraps what it holds: `{timestamp, type, payload}`. The conversation is in the `response_item` lines; the
-//! `event_msg` lines repeat it for a screen. The first versions wrote the items bare, behind a line about the session.
+//! Each line is `{timestamp, type, payload}`. The conversation is in the `response_item` lines; the `event_msg` lines
+//! repeat it for the UI. The first versions wrote the items without a wrapper, after a line about the session.
 
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::base::{Json, Timestamp};
-use crate::import::claude::first_words;
-use crate::import::item::{Item, What};
-use crate::import::lines::Read;
+use crate::import::claude::title_from_items;
+use crate::import::item::{ItemKind, SessionItem};
+use crate::import::lines::JsonLines;
 use crate::import::value;
-use crate::import::{Foreign, Origin};
+use crate::import::{ForeignSession, Origin};
 
-/// How a text begins that the program put in front of the conversation.
+/// Prefixes of texts that the program added to the conversation.
 const PREAMBLES: &[&str] = &[
     "<environment_context>",
     "<user_instructions>",
@@ -25,53 +25,54 @@ const PREAMBLES: &[&str] = &[
     "# AGENTS.md instructions",
 ];
 
-/// Returns the session in a file.
-pub fn session(path: &Path, read: &Read) -> Option<Foreign> {
-    let mut session = Foreign {
+pub fn session(path: &Path, read: &JsonLines) -> Option<ForeignSession> {
+    let mut session = ForeignSession {
         origin: Origin::Codex,
         session: String::new(),
         title: String::new(),
         description: String::new(),
         cwd: None,
         started: Timestamp::EPOCH,
-        above: None,
+        parent: None,
         path: path.to_owned(),
         bytes: read.bytes,
         items: Vec::new(),
         left_out: read.bad,
     };
     let mut now = Timestamp::EPOCH;
-    let own = own_part(&read.values);
-    for line in read.values.iter().filter(|line| is_own(line, own)) {
-        now = value::moment(line, "timestamp").unwrap_or(now);
+    let own_start = own_start(&read.values);
+    for line in read.values.iter().filter(|line| is_own(line, own_start)) {
+        now = value::timestamp(line, "timestamp").unwrap_or(now);
         let payload = line.get("payload").unwrap_or(line);
         match value::text(line, "type") {
-            Some("session_meta") => meta(&mut session, payload, now),
-            Some("response_item") => take(&mut session, payload, now),
-            Some("compacted") => compacted(&mut session, payload, now),
-            Some("event_msg") => event(&mut session, payload, now),
+            Some("session_meta") => read_meta(&mut session, payload, now),
+            Some("response_item") => add_item(&mut session, payload, now),
+            Some("compacted") => add_compaction(&mut session, payload, now),
+            Some("event_msg") => add_event(&mut session, payload, now),
             Some("turn_context") => {
-                session.cwd = session.cwd.take().or_else(|| value::words(payload, "cwd").map(Into::into));
+                session.cwd = session.cwd.take().or_else(|| value::non_blank(payload, "cwd").map(Into::into));
             }
-            // A bare item, or a kind that nobody knows.
-            Some(_) if line.get("payload").is_none() => take(&mut session, line, now),
+            // An item without a wrapper, or an unknown kind.
+            Some(_) if line.get("payload").is_none() => add_item(&mut session, line, now),
             None if value::text(line, "record_type").is_some() => {}
-            None if session.session.is_empty() && value::text(line, "id").is_some() => meta(&mut session, line, now),
+            None if session.session.is_empty() && value::text(line, "id").is_some() => {
+                read_meta(&mut session, line, now);
+            }
             Some(_) | None => session.left_out += 1,
         }
     }
     if session.session.is_empty() {
         session.session = path.file_stem()?.to_string_lossy().into_owned();
     }
-    session.title = first_words(&session.items).unwrap_or_else(|| "Untitled session".to_owned());
+    session.title = title_from_items(&session.items).unwrap_or_else(|| "Untitled session".to_owned());
     if session.started == Timestamp::EPOCH {
         session.started = session.items.first().map_or(Timestamp::EPOCH, |item| item.at);
     }
     Some(session)
 }
 
-/// Returns the number from which on the lines of a helper's session are its own: before it stands a copy of its parent's.
-fn own_part(lines: &[Value]) -> Option<u64> {
+/// Returns the ordinal of the first line of a sub-agent's own session. Earlier lines are a copy of its parent's.
+fn own_start(lines: &[Value]) -> Option<u64> {
     let meta = lines.iter().find(|line| value::text(line, "type") == Some("session_meta"))?;
     value::number(meta.get("payload")?, "subagent_history_start_ordinal")
 }
@@ -81,20 +82,20 @@ fn is_own(line: &Value, from: Option<u64>) -> bool {
     value::text(line, "type") == Some("session_meta") || !from.is_some_and(is_copied)
 }
 
-/// A session that goes on from another repeats the other's description behind its own: the first one counts.
-fn meta(session: &mut Foreign, meta: &Value, now: Timestamp) {
+/// Reads the metadata. A resumed session repeats the metadata of the earlier one, so only the first line counts.
+fn read_meta(session: &mut ForeignSession, meta: &Value, now: Timestamp) {
     if !session.session.is_empty() {
         return;
     }
-    value::words(meta, "id").unwrap_or_default().clone_into(&mut session.session);
-    session.started = value::moment(meta, "timestamp").unwrap_or(now);
-    session.cwd = value::words(meta, "cwd").map(Into::into);
+    value::non_blank(meta, "id").unwrap_or_default().clone_into(&mut session.session);
+    session.started = value::timestamp(meta, "timestamp").unwrap_or(now);
+    session.cwd = value::non_blank(meta, "cwd").map(Into::into);
     let spawned = meta.get("source").and_then(|source| source.get("subagent")).and_then(|sub| sub.get("thread_spawn"));
-    session.above = spawned.and_then(|spawn| value::words(spawn, "parent_thread_id")).map(str::to_owned);
+    session.parent = spawned.and_then(|spawn| value::non_blank(spawn, "parent_thread_id")).map(str::to_owned);
 }
 
-/// Returns the folder that the program told its model of. The first versions wrote it nowhere else.
-pub fn told_folder(item: &Value) -> Option<&str> {
+/// Returns the working directory from the prompt. The first versions stored it nowhere else.
+pub fn announced_folder(item: &Value) -> Option<&str> {
     let item = item.get("payload").unwrap_or(item);
     let texts = item.get("content").map_or(&[][..], value::list).iter().filter_map(|part| value::text(part, "text"));
     texts.filter(|text| text.trim_start().starts_with("<environment_context>")).find_map(|text| {
@@ -104,23 +105,23 @@ pub fn told_folder(item: &Value) -> Option<&str> {
     })
 }
 
-fn take(session: &mut Foreign, item: &Value, at: Timestamp) {
-    session.cwd = session.cwd.take().or_else(|| told_folder(item).map(Into::into));
-    let call = || value::words(item, "call_id").or_else(|| value::words(item, "id")).map(str::to_owned);
-    let what = match value::text(item, "type") {
+fn add_item(session: &mut ForeignSession, item: &Value, at: Timestamp) {
+    session.cwd = session.cwd.take().or_else(|| announced_folder(item).map(Into::into));
+    let call = || value::non_blank(item, "call_id").or_else(|| value::non_blank(item, "id")).map(str::to_owned);
+    let kind = match value::text(item, "type") {
         Some("message") => message(item),
-        Some("reasoning") => thought(item),
-        Some("function_call") => call().map(|call| What::Call {
+        Some("reasoning") => thinking(item),
+        Some("function_call") => call().map(|call| ItemKind::Call {
             call,
-            name: value::words(item, "name").unwrap_or("function").to_owned(),
+            name: value::non_blank(item, "name").unwrap_or("function").to_owned(),
             input: arguments(value::text(item, "arguments").unwrap_or_default()),
         }),
-        Some("custom_tool_call") => call().map(|call| What::Call {
+        Some("custom_tool_call") => call().map(|call| ItemKind::Call {
             call,
-            name: value::words(item, "name").unwrap_or("tool").to_owned(),
+            name: value::non_blank(item, "name").unwrap_or("tool").to_owned(),
             input: wrapped(value::text(item, "input").unwrap_or_default()),
         }),
-        Some("local_shell_call") => call().map(|call| What::Call {
+        Some("local_shell_call") => call().map(|call| ItemKind::Call {
             call,
             name: "local_shell".to_owned(),
             input: value::input(item.get("action")),
@@ -132,37 +133,37 @@ fn take(session: &mut Foreign, item: &Value, at: Timestamp) {
             None
         }
     };
-    session.items.extend(what.map(|what| Item { at, what }));
+    session.items.extend(kind.map(|kind| SessionItem { at, kind }));
 }
 
-fn message(item: &Value) -> Option<What> {
+fn message(item: &Value) -> Option<ItemKind> {
     let content = item.get("content")?;
-    let texts = value::list(content).iter().filter_map(|part| value::words(part, "text"));
+    let texts = value::list(content).iter().filter_map(|part| value::non_blank(part, "text"));
     let text = content.as_str().map_or_else(|| texts.collect::<Vec<_>>().join("\n\n"), str::to_owned);
     match value::text(item, "role")? {
-        "assistant" => (!text.trim().is_empty()).then_some(What::Said(text)),
+        "assistant" => (!text.trim().is_empty()).then_some(ItemKind::AssistantText(text)),
         "user" => {
             if PREAMBLES.iter().any(|preamble| text.trim_start().starts_with(preamble)) {
                 return None;
             }
             let pictures = value::list(content).iter().filter_map(|part| value::text(part, "image_url"));
             let pictures: Vec<_> = pictures.filter_map(value::picture_of_url).collect();
-            (!text.trim().is_empty() || !pictures.is_empty()).then_some(What::Heard { text, pictures })
+            (!text.trim().is_empty() || !pictures.is_empty()).then_some(ItemKind::UserMessage { text, pictures })
         }
         // The program's own instructions.
         _ => None,
     }
 }
 
-/// Returns the summary of a thought. What is sealed is for its vendor alone.
-fn thought(item: &Value) -> Option<What> {
+/// Returns the readable part of the reasoning. The encrypted part is skipped.
+fn thinking(item: &Value) -> Option<ItemKind> {
     let parts = |key: &str| item.get(key).map_or(&[][..], value::list);
-    let texts = parts("summary").iter().chain(parts("content")).filter_map(|part| value::words(part, "text"));
+    let texts = parts("summary").iter().chain(parts("content")).filter_map(|part| value::non_blank(part, "text"));
     let text = texts.collect::<Vec<_>>().join("\n\n");
-    (!text.is_empty()).then_some(What::Thought(text))
+    (!text.is_empty()).then_some(ItemKind::Thinking(text))
 }
 
-/// Returns arguments as they were written; what is no object is wrapped, so that it is not lost.
+/// Returns the arguments of a call. Anything but an object is wrapped in one.
 fn arguments(text: &str) -> Json {
     match serde_json::from_str::<Value>(text) {
         Ok(value) if value.is_object() => Json::parse(text).unwrap_or_default(),
@@ -174,19 +175,19 @@ fn wrapped(text: &str) -> Json {
     if text.is_empty() { Json::object() } else { Json::of(&serde_json::json!({ "input": text })).unwrap_or_default() }
 }
 
-fn result(call: String, item: &Value) -> What {
+fn result(call: String, item: &Value) -> ItemKind {
     let output = item.get("output").unwrap_or(&Value::Null);
     let (mut text, mut pictures) = (String::new(), Vec::new());
     let is_error = match output {
         Value::String(raw) => match serde_json::from_str::<Value>(raw) {
-            // Commands of some versions are answered with a text that is JSON itself.
+            // Some versions store the output of a command as JSON text.
             Ok(inner) if inner.get("metadata").is_some() && value::text(&inner, "output").is_some() => {
                 value::text(&inner, "output").unwrap_or_default().clone_into(&mut text);
                 let code = inner.get("metadata").and_then(|meta| meta.get("exit_code")).and_then(Value::as_i64);
                 code.is_some_and(|code| code != 0)
             }
             Ok(_) | Err(_) => {
-                // Those of others begin with a line about how it ended.
+                // Others start it with the exit code.
                 let code =
                     raw.strip_prefix("Exit code: ").and_then(|rest| rest.lines().next()?.trim().parse::<i64>().ok());
                 text.clone_from(raw);
@@ -202,37 +203,38 @@ fn result(call: String, item: &Value) -> What {
             output.get("success").and_then(Value::as_bool) == Some(false)
         }
     };
-    What::Result { call, text, is_error, pictures }
+    ItemKind::Result { call, text, is_error, pictures }
 }
 
-fn compacted(session: &mut Foreign, payload: &Value, at: Timestamp) {
-    let written = value::words(payload, "message").map(str::to_owned);
+fn add_compaction(session: &mut ForeignSession, payload: &Value, at: Timestamp) {
+    let written = value::non_blank(payload, "message").map(str::to_owned);
     let summary = written.or_else(|| {
-        let kept = payload.get("replacement_history").map_or(&[][..], value::list);
-        let texts = kept.iter().filter_map(|item| match message(item)? {
-            What::Heard { text, .. } | What::Said(text) => Some(text),
+        let history = payload.get("replacement_history").map_or(&[][..], value::list);
+        let texts = history.iter().filter_map(|item| match message(item)? {
+            ItemKind::UserMessage { text, .. } | ItemKind::AssistantText(text) => Some(text),
             _ => None,
         });
         Some(texts.collect::<Vec<_>>().join("\n\n")).filter(|text| !text.is_empty())
     });
-    session.items.extend(summary.map(|summary| Item { at, what: What::Compacted { summary, tokens: 0 } }));
+    session.items.extend(summary.map(|summary| SessionItem { at, kind: ItemKind::Compaction { summary, tokens: 0 } }));
 }
 
-fn event(session: &mut Foreign, event: &Value, at: Timestamp) {
+fn add_event(session: &mut ForeignSession, event: &Value, at: Timestamp) {
     match value::text(event, "type") {
-        // The person went back so many of their own messages.
+        // The user rewound this many of their messages.
         Some("thread_rolled_back") => {
             let turns = value::number(event, "num_turns").and_then(|turns| usize::try_from(turns).ok()).unwrap_or(0);
-            let heard = session.items.iter().enumerate().filter(|(_, item)| matches!(item.what, What::Heard { .. }));
-            let places: Vec<usize> = heard.map(|(place, _)| place).collect();
+            let messages =
+                session.items.iter().enumerate().filter(|(_, item)| matches!(item.kind, ItemKind::UserMessage { .. }));
+            let indices: Vec<usize> = messages.map(|(index, _)| index).collect();
             if turns > 0 {
-                let keep = places.len().checked_sub(turns).map_or(0, |first| places[first]);
+                let keep = indices.len().checked_sub(turns).map_or(0, |first| indices[first]);
                 session.items.truncate(keep);
             }
         }
         Some("error" | "stream_error") => {
-            let words = value::words(event, "message").map(str::to_owned);
-            session.items.extend(words.map(|words| Item { at, what: What::Failed(words) }));
+            let words = value::non_blank(event, "message").map(str::to_owned);
+            session.items.extend(words.map(|words| SessionItem { at, kind: ItemKind::Error(words) }));
         }
         _ => {}
     }

@@ -26,26 +26,26 @@ fn meta() -> Value {
     )
 }
 
-fn read(values: Vec<Value>) -> Foreign {
+fn read(values: Vec<Value>) -> ForeignSession {
     let path = Path::new("/x/rollout-2026-10-29T00-59-38-019a2d7a.jsonl");
-    session(path, &Read { values, bad: 0, bytes: 1 }).unwrap()
+    session(path, &JsonLines { values, bad: 0, bytes: 1 }).unwrap()
 }
 
-fn said(session: &Foreign) -> Vec<String> {
-    let words = |item: &Item| match &item.what {
-        What::Heard { text, pictures } => format!("heard {text} {}", pictures.len()),
-        What::Said(text) => format!("said {text}"),
-        What::Thought(text) => format!("thought {text}"),
-        What::Call { call, name, input } => format!("call {name} {call} {input:?}"),
-        What::Result { call, text, is_error, .. } => format!("result {call} {text} {is_error}"),
-        What::Compacted { summary, .. } => format!("compacted {summary}"),
-        What::Failed(text) => format!("failed {text}"),
+fn item_texts(session: &ForeignSession) -> Vec<String> {
+    let words = |item: &SessionItem| match &item.kind {
+        ItemKind::UserMessage { text, pictures } => format!("heard {text} {}", pictures.len()),
+        ItemKind::AssistantText(text) => format!("said {text}"),
+        ItemKind::Thinking(text) => format!("thought {text}"),
+        ItemKind::Call { call, name, input } => format!("call {name} {call} {input:?}"),
+        ItemKind::Result { call, text, is_error, .. } => format!("result {call} {text} {is_error}"),
+        ItemKind::Compaction { summary, .. } => format!("compacted {summary}"),
+        ItemKind::Error(text) => format!("failed {text}"),
     };
     session.items.iter().map(words).collect()
 }
 
 #[test]
-fn a_rollout_is_read_without_what_the_program_put_in_front() {
+fn a_rollout_is_read_without_the_programs_preamble() {
     let session = read(vec![
         meta(),
         message("developer", "input_text", "<permissions instructions>…"),
@@ -73,7 +73,7 @@ fn a_rollout_is_read_without_what_the_program_put_in_front() {
     assert_eq!((session.title.as_str(), session.left_out), ("Add division", 0));
     assert_eq!(session.started, "2026-10-29T00:59:38.308Z".parse().unwrap());
     assert_eq!(
-        said(&session),
+        item_texts(&session),
         [
             "heard Add division 0",
             "thought **Zero**",
@@ -101,35 +101,35 @@ fn the_first_format_with_bare_items_is_read_too() {
     assert_eq!((session.session.as_str(), session.started), ("abc", "2025-06-01T10:00:00Z".parse().unwrap()));
     assert_eq!(session.cwd.as_deref(), Some(Path::new("/home/ann/calc")));
     assert_eq!(
-        said(&session),
+        item_texts(&session),
         ["heard hello 0", "said hi", "call local_shell c {\"type\":\"exec\",\"command\":[\"ls\"]}", "result c x true"]
     );
 }
 
 #[test]
-fn where_it_was_at_work_is_read_from_what_its_model_was_told() {
+fn the_working_directory_is_read_from_the_prompt() {
     let told =
         |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
     let tagged = "<environment_context>\n  <cwd>/home/ann/calc</cwd>\n  <shell>bash</shell>\n</environment_context>";
-    assert_eq!(told_folder(&told(tagged)), Some("/home/ann/calc"));
-    assert_eq!(told_folder(&item(&told(tagged))), Some("/home/ann/calc"));
-    assert_eq!(told_folder(&told("Look at <cwd>/etc</cwd>")), None, "a person may write anything");
-    assert_eq!(told_folder(&told("<environment_context>")), None);
+    assert_eq!(announced_folder(&told(tagged)), Some("/home/ann/calc"));
+    assert_eq!(announced_folder(&item(&told(tagged))), Some("/home/ann/calc"));
+    assert_eq!(announced_folder(&told("Look at <cwd>/etc</cwd>")), None, "a person may write anything");
+    assert_eq!(announced_folder(&told("<environment_context>")), None);
 }
 
 #[test]
-fn a_command_that_failed_is_known_by_the_line_in_front_of_its_output() {
+fn a_failed_command_is_detected_by_its_exit_code_line() {
     let output = |text: &str| item(&json!({"type": "function_call_output", "call_id": "c", "output": text}));
     let failed = "Exit code: 2\nWall time: 0 seconds\nOutput:\nno";
     let session = read(vec![meta(), output(failed), output("Exit code: 0\nOutput:\nyes")]);
     assert_eq!(
-        said(&session),
+        item_texts(&session),
         [format!("result c {failed} true"), "result c Exit code: 0\nOutput:\nyes false".to_owned()]
     );
 }
 
 #[test]
-fn a_rollback_takes_back_and_a_compaction_sums_up() {
+fn a_rollback_removes_items_and_a_compaction_becomes_a_summary() {
     let rolled = |turns: u64| line("event_msg", &json!({"type": "thread_rolled_back", "num_turns": turns}));
     let talk = |text: &str| [message("user", "input_text", text), message("assistant", "output_text", "ok")];
     let mut values = vec![meta()];
@@ -143,14 +143,14 @@ fn a_rollback_takes_back_and_a_compaction_sums_up() {
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "kept"}]}]}),
     ));
     assert_eq!(
-        said(&read(values)),
+        item_texts(&read(values)),
         ["heard one 0", "said ok", "heard four 0", "said ok", "compacted All is well.", "compacted kept"]
     );
-    assert_eq!(said(&read(vec![meta(), talk("one")[0].clone(), rolled(99)])), [""; 0]);
+    assert_eq!(item_texts(&read(vec![meta(), talk("one")[0].clone(), rolled(99)])), [""; 0]);
 }
 
 #[test]
-fn odd_lines_are_counted_and_hurt_nobody() {
+fn unknown_lines_are_counted_and_skipped() {
     let session = read(vec![
         line("world_state", &json!({"x": 1})),
         json!({"timestamp": 3, "type": "response_item", "payload": "text"}),
@@ -162,12 +162,12 @@ fn odd_lines_are_counted_and_hurt_nobody() {
         item(&json!({"type": "hologram"})),
     ]);
     assert_eq!(session.left_out, 3);
-    assert_eq!(said(&session), ["heard look 1", "call f c {\"input\":\"not json\"}"]);
+    assert_eq!(item_texts(&session), ["heard look 1", "call f c {\"input\":\"not json\"}"]);
     assert_eq!(session.session, "rollout-2026-10-29T00-59-38-019a2d7a");
 }
 
 #[test]
-fn of_a_helper_only_what_is_its_own_is_read_and_not_the_copy_of_its_parents_words() {
+fn a_sub_agents_copy_of_its_parents_history_is_skipped() {
     let numbered = |number: u64, mut line: Value| {
         line["ordinal"] = number.into();
         line
@@ -181,6 +181,6 @@ fn of_a_helper_only_what_is_its_own_is_read_and_not_the_copy_of_its_parents_word
         numbered(3, message("user", "input_text", "look at the parser")),
         message("assistant", "output_text", "a line without a number"),
     ]);
-    assert_eq!(said(&session), ["heard look at the parser 0", "said a line without a number"]);
+    assert_eq!(item_texts(&session), ["heard look at the parser 0", "said a line without a number"]);
     assert_eq!((session.title.as_str(), session.left_out), ("look at the parser", 0));
 }

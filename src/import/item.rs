@@ -1,24 +1,22 @@
-//! What a foreign conversation consists of, whoever wrote it down.
+//! The common form of foreign conversations.
 
 use crate::base::{Json, Timestamp};
 
-/// Something that happened, and when.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct SessionItem {
     pub at: Timestamp,
-    pub what: What,
+    pub kind: ItemKind,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
-    /// Something was said to the agent.
-    Heard {
+pub enum ItemKind {
+    /// A message to the agent.
+    UserMessage {
         text: String,
         pictures: Vec<Picture>,
     },
-    Said(String),
-    Thought(String),
+    AssistantText(String),
+    Thinking(String),
     Call {
         call: String,
         name: String,
@@ -30,15 +28,14 @@ pub enum What {
         is_error: bool,
         pictures: Vec<Picture>,
     },
-    /// What came before was summarised.
-    Compacted {
+    /// A summary that replaces the conversation before it.
+    Compaction {
         summary: String,
         tokens: u64,
     },
-    Failed(String),
+    Error(String),
 }
 
-/// A picture with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     pub media_type: String,

@@ -1,4 +1,4 @@
-//! The lines of a foreign file, with bounded memory: one JSON object each, or left out.
+//! Reads foreign JSONL files. Lines that are too long to hold in memory are skipped.
 
 use std::io;
 use std::path::Path;
@@ -8,30 +8,30 @@ use serde_json::Value;
 use crate::store::disk::{Disk as _, Open, RealDisk};
 use crate::store::scan::Forward;
 
-/// What a file turned out to hold.
+/// The JSON objects of a file.
 #[derive(Debug, Default)]
-pub struct Read {
+pub struct JsonLines {
     pub values: Vec<Value>,
-    /// Lines that are no JSON object, or too long to be held.
+    /// Number of lines that are not a JSON object, or too long.
     pub bad: usize,
     pub bytes: u64,
 }
 
-pub fn read(path: &Path) -> io::Result<Read> {
-    first(path, usize::MAX)
+pub fn read(path: &Path) -> io::Result<JsonLines> {
+    read_first(path, usize::MAX)
 }
 
-/// Reads no more than so many lines.
-pub fn first(path: &Path, most: usize) -> io::Result<Read> {
-    // A pipe or a device has no end, and is nobody's session.
+/// Reads at most `max` lines.
+pub fn read_first(path: &Path, max: usize) -> io::Result<JsonLines> {
+    // A pipe or device may have no end.
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let file = RealDisk.open(path, Open::Read)?;
     let bytes = file.len()?;
-    let mut read = Read { bytes, ..Read::default() };
+    let mut read = JsonLines { bytes, ..JsonLines::default() };
     let mut lines = Forward::new(file.as_ref(), 0, bytes);
-    for _ in 0..most {
+    for _ in 0..max {
         let Some(span) = lines.next_line()? else { break };
         match span.bytes.map(|bytes| (bytes, serde_json::from_slice::<Value>(bytes))) {
             Some((_, Ok(value))) if value.is_object() => read.values.push(value),

@@ -13,12 +13,12 @@ fn event(eid: &str, parent: Option<&str>, kind: &str, rest: Value) -> Value {
     event
 }
 
-fn read(values: Vec<Value>) -> Foreign {
-    session(Path::new("/nowhere/tasks/01JT.jsonl"), &Read { values, bad: 0, bytes: 1 }).unwrap()
+fn read(values: Vec<Value>) -> ForeignSession {
+    session(Path::new("/nowhere/tasks/01JT.jsonl"), &JsonLines { values, bad: 0, bytes: 1 }).unwrap()
 }
 
-fn said(session: &Foreign) -> Vec<String> {
-    session.items.iter().map(|item| format!("{:?}", item.what)).collect()
+fn item_texts(session: &ForeignSession) -> Vec<String> {
+    session.items.iter().map(|item| format!("{:?}", item.kind)).collect()
 }
 
 #[test]
@@ -57,28 +57,28 @@ fn the_chain_is_followed_past_a_compaction_and_around_a_rewind() {
     assert_eq!(session.left_out, 1);
     assert_eq!(session.title, "Add division");
     assert_eq!(
-        said(&session),
+        item_texts(&session),
         [
-            "Heard { text: \"Add division\", pictures: [] }",
+            "UserMessage { text: \"Add division\", pictures: [] }",
             "Call { call: \"t1\", name: \"mcp__local__bash\", input: {\"command\":\"ls\"} }",
             "Result { call: \"t1\", text: \"x\", is_error: false, pictures: [] }",
-            "Compacted { summary: \"A summary.\", tokens: 0 }",
-            "Heard { text: \"[Sub] ok\", pictures: [] }",
-            "Thought(\"hm\")",
-            "Said(\"Done.\")",
+            "Compaction { summary: \"A summary.\", tokens: 0 }",
+            "UserMessage { text: \"[Sub] ok\", pictures: [] }",
+            "Thinking(\"hm\")",
+            "AssistantText(\"Done.\")",
         ]
     );
 }
 
 #[test]
-fn a_file_from_before_there_was_a_chain_is_read_from_top_to_bottom() {
+fn a_file_without_a_chain_is_read_from_top_to_bottom() {
     let bare = |kind: &str, content: &str| json!({"type": kind, "taskId": "01JT", "ts": 5, "content": content});
     let session = read(vec![bare("assistant_text", "one"), bare("assistant_text", "two")]);
-    assert_eq!(said(&session), ["Said(\"one\")", "Said(\"two\")"]);
+    assert_eq!(item_texts(&session), ["AssistantText(\"one\")", "AssistantText(\"two\")"]);
 }
 
 #[test]
-fn the_tree_beside_it_says_what_the_task_was() {
+fn title_and_parent_come_from_the_tree_file() {
     let folder = tempfile::tempdir().unwrap();
     let tasks = folder.path().join("tasks");
     std::fs::create_dir(&tasks).unwrap();
@@ -89,17 +89,17 @@ fn the_tree_beside_it_says_what_the_task_was() {
     std::fs::write(folder.path().join("tree.json"), json!({"rootNodeId": "01JR", "nodes": [node]}).to_string())
         .unwrap();
     let values = vec![event("a", None, "assistant_text", json!({"content": "hi"}))];
-    let session = session(&tasks.join("01JT.jsonl"), &Read { values, bad: 2, bytes: 1 }).unwrap();
+    let session = session(&tasks.join("01JT.jsonl"), &JsonLines { values, bad: 2, bytes: 1 }).unwrap();
     assert_eq!((session.title.as_str(), session.description.as_str()), ("Add division", "Mind zero."));
-    assert_eq!((session.above.as_deref(), session.left_out), (Some("01JR"), 2));
+    assert_eq!((session.parent.as_deref(), session.left_out), (Some("01JR"), 2));
 }
 
 #[test]
-fn folders_between_tasks_only_hold_things_together() {
+fn folders_between_tasks_are_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let tasks = folder.path().join("tasks");
     std::fs::create_dir(&tasks).unwrap();
-    let node = |id: &str, kind: &str, above: &str| json!({"id": id, "type": kind, "title": id, "parentId": above});
+    let node = |id: &str, kind: &str, parent: &str| json!({"id": id, "type": kind, "title": id, "parentId": parent});
     let nodes = [
         node("01JR", "task", ""),
         node("01JF", "folder", "01JR"),
@@ -110,17 +110,17 @@ fn folders_between_tasks_only_hold_things_together() {
         node("01JZ", "task", "01JX"),
     ];
     std::fs::write(folder.path().join("tree.json"), json!({"rootNodeId": "01JR", "nodes": nodes}).to_string()).unwrap();
-    let above = |name: &str| {
+    let parent = |name: &str| {
         let values = vec![event("a", None, "assistant_text", json!({"content": "hi"}))];
-        session(&tasks.join(format!("{name}.jsonl")), &Read { values, bad: 0, bytes: 1 }).unwrap().above
+        session(&tasks.join(format!("{name}.jsonl")), &JsonLines { values, bad: 0, bytes: 1 }).unwrap().parent
     };
-    assert_eq!(above("01JT").as_deref(), Some("01JR"));
-    assert!(above("01JZ").is_some(), "a circle ends");
-    assert_eq!(above("01JR"), None);
+    assert_eq!(parent("01JT").as_deref(), Some("01JR"));
+    assert!(parent("01JZ").is_some(), "a cycle ends");
+    assert_eq!(parent("01JR"), None);
 }
 
 #[test]
-fn what_is_said_while_a_summary_is_made_stays_behind_it() {
+fn messages_during_a_compaction_follow_its_summary() {
     let user = |text: &str| json!({"id": "01K", "body": {"source": "user", "content": text}});
     let events = |end: Option<&str>| {
         let mut events = vec![
@@ -130,7 +130,7 @@ fn what_is_said_while_a_summary_is_made_stays_behind_it() {
             event("d", Some("c"), "assistant_text", json!({"content": "A summary."})),
         ];
         events.extend(end.map(|kind| event("e", Some("d"), kind, json!({"savedTokens": 1}))));
-        said(&read(events))
+        item_texts(&read(events))
     };
     let done = events(Some("compact_marker"));
     assert!(done[1].contains("A summary.") && done[2].contains("Mind zero"), "{done:?}");

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub use self::choice::{Choice, ChoiceId};
 use crate::base::{AskId, ProjectId, Timestamp};
 
-/// What an Ask is about, with the facts that acting on its answer needs.
+/// The subject of an Ask, with the facts that are needed to act on its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Subject {
@@ -20,16 +20,16 @@ pub enum Subject {
     LaunchFailed(LaunchProblem),
     /// The model API kept failing.
     RetriesExhausted,
-    /// A budget is spent, or cannot be kept.
+    /// A budget is spent, or cannot be enforced.
     Budget {
         #[serde(default)]
         cause: BudgetCause,
     },
     /// An agent repeats itself.
     Loop,
-    /// An agent has had as many turns as its profile allows.
+    /// An agent has reached the turn limit of its profile.
     TurnLimit,
-    /// The model stopped for a reason that only the user can judge: it refused, or gave a reason that is not known.
+    /// The model stopped for a reason that only the user can judge: a refusal, or an unknown reason.
     ModelStopped,
     /// A summary could not be made.
     CompactionFailed,
@@ -46,11 +46,11 @@ pub enum Subject {
     CheckFailed,
     /// An agent wants to create more tasks than the settings allow.
     TaskLimit,
-    /// The repository, or another project, wants something that the user has not allowed.
+    /// The repository, or another project, requests something that the user has not allowed.
     Approval { approval: Approval },
 }
 
-/// Which kind of Ask it is, without its facts. Decides glyph and order, never how the answer travels.
+/// The kind of an Ask, without its facts. Decides glyph and order, never how the answer is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AskKind {
     Clarify,
@@ -94,7 +94,7 @@ impl Subject {
 
 impl AskKind {
     /// Returns true if a run raises it for itself and waits for the answer.
-    pub fn is_of_run(self) -> bool {
+    pub fn is_raised_by_run(self) -> bool {
         match self {
             Self::RetriesExhausted
             | Self::Budget
@@ -118,12 +118,12 @@ impl AskKind {
 /// Why a task could not be launched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchProblem {
-    /// What went wrong, as the end of a sentence about the task: "could not be started".
+    /// What failed, as the end of a sentence about the task: "could not be started".
     #[serde(default)]
     pub failed: String,
     #[serde(default)]
     pub reason: String,
-    /// What the user can do about it.
+    /// The next steps for the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
 }
@@ -134,11 +134,11 @@ pub struct LaunchProblem {
 pub enum BudgetCause {
     #[default]
     Spent,
-    /// The model has no price, so nobody can tell when the budget is spent.
+    /// The model has no known price, so the budget cannot be enforced.
     Unpriced,
 }
 
-/// What about a tool server needs approval.
+/// What needs approval about a tool server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerApproval {
@@ -149,7 +149,7 @@ pub enum ServerApproval {
     Tools,
 }
 
-/// Something that only the user can allow. The local settings of the project keep the decision.
+/// Something that only the user can allow. The local settings of the project store the decision.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Approval {
@@ -163,7 +163,7 @@ pub enum Approval {
     Project { project: ProjectId },
 }
 
-/// Whether the agent waits for the answer or goes on meanwhile.
+/// Whether the agent waits for the answer or continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskMode {
@@ -179,28 +179,28 @@ pub struct Ask {
     pub id: AskId,
     #[serde(flatten)]
     pub subject: Subject,
-    /// One line: what is asked.
+    /// The question in one line.
     pub question: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
-    /// What a timeout answers. `None`: it waits for ever.
+    /// The answer after a timeout. `None` waits for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<Given>,
+    pub default: Option<AskReply>,
     pub mode: AskMode,
-    /// When the default answers.
+    /// When the default is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
-    /// The tool call that is held by this Ask.
+    /// The tool call that waits for this Ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<String>,
 }
 
-/// What somebody answers: one of the choices, or words of their own.
+/// The input of an answer: a choice, or free text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Given {
+pub enum AskReply {
     Choice(ChoiceId),
     Text(String),
 }
@@ -214,42 +214,42 @@ impl Ask {
         self.choices.iter().find(|choice| choice.id == *id)
     }
 
-    /// Returns the choice with this number, counted from one as it is shown. A number that no choice has is refused when it
-    /// is answered.
-    pub fn numbered(&self, number: usize) -> Given {
+    /// Returns the reply for a choice by its number, counted from one as displayed. An unknown number is refused by
+    /// [`Ask::answer`].
+    pub fn reply_with_number(&self, number: usize) -> AskReply {
         let at = number.saturating_sub(1);
-        Given::Choice(self.choices.get(at).map_or(ChoiceId::Option(at), |choice| choice.id.clone()))
+        AskReply::Choice(self.choices.get(at).map_or(ChoiceId::Option(at), |choice| choice.id.clone()))
     }
 
-    /// Returns the choice whose label was written out. Other words never choose anything.
-    pub fn choice_written(&self, text: &str) -> Option<&Choice> {
+    /// Returns the choice with this label. Other text never selects a choice.
+    pub fn choice_by_label(&self, text: &str) -> Option<&Choice> {
         self.choices.iter().find(|choice| choice.label.eq_ignore_ascii_case(text.trim()))
     }
 
-    /// Returns the choice that an answer made. Sessions of earlier versions have its position.
-    pub fn chosen<'a>(&'a self, answer: &'a Answer) -> Option<&'a ChoiceId> {
+    /// Returns the choice of an answer. Sessions of earlier versions store its position.
+    pub fn choice_of<'a>(&'a self, answer: &'a Answer) -> Option<&'a ChoiceId> {
         match answer.choice.as_ref()? {
             Chosen::Id(id) => Some(id),
             Chosen::Position(at) => self.choices.get(*at).map(|choice| &choice.id),
         }
     }
 
-    /// Returns the words of what a timeout answers.
+    /// Returns the text of the default answer.
     pub fn default_text(&self) -> Option<&str> {
         match self.default.as_ref()? {
-            Given::Choice(id) => self.choice(id).map(|choice| choice.label.as_str()),
-            Given::Text(text) => Some(text),
+            AskReply::Choice(id) => self.choice(id).map(|choice| choice.label.as_str()),
+            AskReply::Text(text) => Some(text),
         }
     }
 
-    /// Returns the answer for what was given. `None` if it is none of the choices.
-    pub fn answer(&self, given: Given, by: AnsweredBy) -> Option<Answer> {
+    /// Returns the answer for a reply, or `None` if it is none of the choices.
+    pub fn answer(&self, given: AskReply, by: AnsweredBy) -> Option<Answer> {
         match given {
-            Given::Choice(id) => {
+            AskReply::Choice(id) => {
                 let text = self.choice(&id)?.label.clone();
                 Some(Answer { text, choice: Some(Chosen::Id(id)), by })
             }
-            Given::Text(text) => Some(Answer { text, choice: None, by }),
+            AskReply::Text(text) => Some(Answer { text, choice: None, by }),
         }
     }
 }
@@ -258,28 +258,29 @@ impl Ask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnsweredBy {
-    Person,
-    /// The deadline passed and the default was taken.
+    #[serde(rename = "person")]
+    User,
+    /// The deadline passed and the default was used.
     Timeout,
 }
 
-/// The answer to an Ask. [`Ask::chosen`] says which choice it was.
+/// The answer to an Ask. [`Ask::choice_of`] returns its choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The words of the user, or the label of the choice as they saw it.
+    /// The user's text, or the label of the choice as displayed.
     pub text: String,
-    /// `None` for words of one's own.
+    /// `None` for free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Chosen>,
     pub by: AnsweredBy,
 }
 
-/// A choice as an answer has it.
+/// A choice in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Chosen {
     Id(ChoiceId),
-    /// Its place among the choices, counted from zero, as earlier versions stored it.
+    /// The position among the choices, counted from zero, as earlier versions stored it.
     Position(usize),
 }
 

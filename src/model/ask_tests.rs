@@ -15,7 +15,7 @@ fn ids(ask: &Ask) -> Vec<String> {
 }
 
 #[test]
-fn choices_of_earlier_versions_get_the_ids_of_what_they_meant() {
+fn choices_of_earlier_versions_get_ids() {
     let cases: [(&str, &[&str], &[&str]); 12] = [
         ("clarify", &["Stop", "Go on"], &["option-1", "option-2"]),
         ("launch_failed", &["Try again", "Leave it"], &["retry", "leave"]),
@@ -40,13 +40,13 @@ fn choices_of_earlier_versions_get_the_ids_of_what_they_meant() {
         for (at, id) in wanted.iter().enumerate() {
             let stored = json!({ "text": labels[at], "choice": at, "by": "person" });
             let answer: Answer = serde_json::from_value(stored).unwrap();
-            assert_eq!(ask.chosen(&answer), Some(&ChoiceId::from((*id).to_owned())), "{kind}");
+            assert_eq!(ask.choice_of(&answer), Some(&ChoiceId::from((*id).to_owned())), "{kind}");
         }
     }
 }
 
 #[test]
-fn what_earlier_versions_kept_in_sentences_becomes_data() {
+fn sentences_of_earlier_versions_become_data() {
     let price = read("budget", &["Go on without a limit", "Stop"], "?", "");
     assert_eq!(price.subject, Subject::Budget { cause: BudgetCause::Unpriced });
     let detail = "no such branch\n  hint: name another one\n  hint: or make it";
@@ -60,7 +60,7 @@ fn what_earlier_versions_kept_in_sentences_becomes_data() {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn asks_survive_a_round_trip() {
     let subjects = [
         Subject::Clarify,
         Subject::Budget { cause: BudgetCause::Unpriced },
@@ -73,12 +73,12 @@ fn what_is_written_is_read_back() {
         let ask = Ask {
             subject,
             choices: choices.to_vec(),
-            default: Some(Given::Choice(ChoiceId::Option(0))),
+            default: Some(AskReply::Choice(ChoiceId::Option(0))),
             ..read("clarify", &[], "Which?", "d")
         };
         let text = serde_json::to_string(&ask).unwrap();
         assert_eq!(serde_json::from_str::<Ask>(&text).unwrap(), ask, "{text}");
-        let answer = ask.answer(Given::Choice(ChoiceId::Option(0)), AnsweredBy::Timeout).unwrap();
+        let answer = ask.answer(AskReply::Choice(ChoiceId::Option(0)), AnsweredBy::Timeout).unwrap();
         let text = serde_json::to_string(&answer).unwrap();
         assert_eq!(text, r#"{"text":"Stop","choice":"option-1","by":"timeout"}"#);
         assert_eq!(serde_json::from_str::<Answer>(&text).unwrap(), answer);
@@ -86,9 +86,9 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn words_choose_only_what_they_spell_out() {
+fn text_selects_only_a_choice_with_that_label() {
     let ask = read("loop", &["Go on", "Stop"], "?", "");
-    assert_eq!(ask.choice_written(" STOP ").map(|choice| &choice.id), Some(&ChoiceId::Stop));
-    assert_eq!((ask.choice_written("stop it"), ask.choice_written("continue")), (None, None));
-    assert_eq!(ask.answer(ask.numbered(3), AnsweredBy::Person), None);
+    assert_eq!(ask.choice_by_label(" STOP ").map(|choice| &choice.id), Some(&ChoiceId::Stop));
+    assert_eq!((ask.choice_by_label("stop it"), ask.choice_by_label("continue")), (None, None));
+    assert_eq!(ask.answer(ask.reply_with_number(3), AnsweredBy::User), None);
 }

@@ -1,4 +1,4 @@
-//! Text and images as events carry them: small text inline, everything large as a reference to a blob.
+//! Text and images in events: small text inline, large content as a reference to a blob.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub struct BlobId(String);
 impl BlobId {
     pub const LEN: usize = 64;
 
-    /// Returns the name that a hash spells.
+    /// Returns the name for a hash.
     pub fn of_hash(hash: &[u8; Self::LEN / 2]) -> Self {
         let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
         Self(hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect())
@@ -24,7 +24,6 @@ impl BlobId {
     }
 }
 
-/// A text that should have been a blob's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not the name of a blob: 64 lower-case hex digits")]
 pub struct InvalidBlobId(String);
@@ -32,7 +31,7 @@ pub struct InvalidBlobId(String);
 impl FromStr for BlobId {
     type Err = InvalidBlobId;
 
-    /// Only hex is a name: it becomes a file name, and nothing read from a log may name a path.
+    /// Accepts only hex: a name becomes a file name, and nothing read from a log may name a path.
     fn from_str(text: &str) -> Result<Self, InvalidBlobId> {
         let valid = text.len() == Self::LEN && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidBlobId(text.to_owned())) }
@@ -51,14 +50,14 @@ impl<'de> Deserialize<'de> for BlobId {
     }
 }
 
-/// A blob and how large it is, so that a screen can say so without opening it.
+/// A reference to a blob, with its size for display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobRef {
     pub blob: BlobId,
     pub bytes: u64,
 }
 
-/// What a model sees of a result: the text itself, or the blob that holds it.
+/// The content of a result for the model: the text itself, or its blob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -72,13 +71,13 @@ impl Content {
     }
 }
 
-/// A picture, kept as a blob.
+/// A picture, stored as a blob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     #[serde(flatten)]
     pub data: BlobRef,
     pub media_type: String,
-    /// What it was called where it came from, for captions.
+    /// The original name, for captions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! The tools that steer the run itself: `yield`, `done`, `fork_task_context`. Each stands alone in its turn.
+//! The tools that control the run itself: `yield`, `done`, `fork_task_context`. Each must be the only call of its
+//! turn.
 
 use crate::model::tool_names as names;
 
-/// A tool that steers the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     Yield,
@@ -11,7 +11,7 @@ pub enum Control {
 }
 
 impl Control {
-    /// Returns which of them `name` is, by whatever name it goes.
+    /// Returns the control tool called `name`, including aliases.
     pub fn of(name: &str) -> Option<Self> {
         let wire = names::canonical(name);
         match names::split(&wire) {

@@ -1,13 +1,12 @@
-//! The canonical conversation: what every wire format is encoded from.
+//! The canonical conversation, from which every wire format is encoded.
 //!
-//! Plain data. How it grows is decided by the fold in `agent`; how it is spelled is decided by `provider`.
+//! Plain data. The fold in `agent` builds it; `provider` encodes it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::Json;
 use crate::model::content::{Content, Image};
 
-/// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -15,14 +14,13 @@ pub enum Role {
     Assistant,
 }
 
-/// One party's uninterrupted contribution.
+/// Consecutive blocks of one role.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Speech {
+pub struct RoleMessage {
     pub role: Role,
     pub blocks: Vec<Block>,
 }
 
-/// A piece of a contribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
     Text(String),
@@ -32,7 +30,7 @@ pub enum Block {
     Image(Image),
 }
 
-/// Which wire format a model's private data belongs to: a signature means nothing to another vendor.
+/// The wire format of a model's private data: a signature means nothing to another vendor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
@@ -43,14 +41,14 @@ pub enum Wire {
     Scripted,
 }
 
-/// A model's thinking, with what its vendor needs to accept it back.
+/// A model's thinking, with the data that its vendor needs to accept it back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thought {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// Thinking that the vendor shows to nobody: opaque data to be sent back.
+    /// Encrypted thinking: opaque data to send back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted: Option<String>,
     pub wire: Wire,
@@ -61,14 +59,14 @@ pub struct Thought {
 pub struct ToolUse {
     pub call: String,
     pub name: String,
-    /// The input as the model wrote it; an empty object if what it wrote was not JSON.
+    /// The input as the model wrote it; an empty object if that was not JSON.
     pub input: Json,
-    /// What it wrote instead, if that was not JSON.
+    /// The text that the model wrote, if it was not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub malformed: Option<String>,
 }
 
-/// What running a tool gave, as the model sees it.
+/// The result of a tool call, as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolOutcome {
     pub call: String,

@@ -1,6 +1,6 @@
-//! Differences between two versions of files as plain data: files, hunks, lines with their numbers.
+//! Diffs of files as plain data: files, hunks, lines with their numbers.
 //!
-//! Read from git, parsed from a patch, or computed from two texts; shown by the screen, printed by the command line.
+//! Read from git, parsed from a patch, or computed from two texts; displayed by the screen, printed by the CLI.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::base::text;
 
-/// What happened to a file.
+/// The kind of change of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileStatus {
@@ -19,14 +19,13 @@ pub enum FileStatus {
     Deleted,
     Renamed,
     Copied,
-    /// A file became a link, or the like.
+    /// For example, a file became a link.
     TypeChanged,
-    /// New, and not added to git yet.
+    /// New, and not yet added to git.
     Untracked,
     Conflicted,
 }
 
-/// The kind of thing that a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
@@ -38,63 +37,60 @@ pub enum FileKind {
 
 /// One side of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Version {
+pub struct FileVersion {
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     pub kind: FileKind,
-    /// The content's id; for a submodule, its commit. Empty if the diff was not read from git.
+    /// The id of the content; the commit of a submodule. Empty if the diff was not read from git.
     pub id: String,
     pub bytes: u64,
 }
 
-impl Version {
+impl FileVersion {
     /// Returns a plain file of which only the path is known.
     pub fn named(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), kind: FileKind::File, id: String::new(), bytes: 0 }
     }
 }
 
-/// Why not all lines of a file are there.
+/// Why lines of a file are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cut {
-    /// It is not text.
+pub enum CutReason {
     Binary,
-    /// It is too large to be compared line by line.
+    /// It is too large to compare line by line.
     TooLarge,
-    /// This many changed and surrounding lines are left out.
+    /// The number of changed and surrounding lines that are left out.
     Lines(usize),
 }
 
-/// A file that differs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDiff {
     pub status: FileStatus,
     /// `None` for a new file.
-    pub old: Option<Version>,
+    pub old: Option<FileVersion>,
     /// `None` for a deleted file.
-    pub new: Option<Version>,
+    pub new: Option<FileVersion>,
     pub added: usize,
     pub removed: usize,
     pub hunks: Vec<Hunk>,
-    pub cut: Option<Cut>,
-    /// What a patch says about the file outside of its hunks.
+    pub cut: Option<CutReason>,
+    /// Information in a patch outside of its hunks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl FileDiff {
-    /// Returns the path under which the file is known now.
+    /// Returns the current path of the file.
     pub fn path(&self) -> Option<&Path> {
         self.new.as_ref().or(self.old.as_ref()).map(|version| version.path.as_path())
     }
 
-    /// Returns the path as text.
     pub fn name(&self) -> Cow<'_, str> {
         self.path().map_or(Cow::Borrowed("unnamed file"), Path::to_string_lossy)
     }
 
-    /// Returns everything worth saying about the file that its lines do not show.
+    /// Returns remarks about changes that the lines do not show.
     pub fn remarks(&self) -> Vec<String> {
         let (old, new) = (self.old.as_ref(), self.new.as_ref());
         let sizes = || match (old, new) {
@@ -105,7 +101,7 @@ impl FileDiff {
         let mut remarks = self.notes.clone();
         match (old.map(|version| version.kind), new.map(|version| version.kind)) {
             (Some(FileKind::Submodule), _) | (_, Some(FileKind::Submodule)) => {
-                let commit = |version: Option<&Version>| {
+                let commit = |version: Option<&FileVersion>| {
                     version.map_or("nothing".to_owned(), |version| version.id.chars().take(10).collect())
                 };
                 remarks.push(format!("submodule: from {} to {}", commit(old), commit(new)));
@@ -116,17 +112,17 @@ impl FileDiff {
         }
         remarks.extend(self.line_ends());
         match self.cut {
-            Some(Cut::Binary) => remarks.push(format!("not text, {}", sizes())),
-            Some(Cut::TooLarge) => remarks.push(format!("too large to compare line by line, {}", sizes())),
-            Some(Cut::Lines(lines)) => {
-                remarks.push(format!("{} more are not shown", text::count(lines, "line", "lines")));
+            Some(CutReason::Binary) => remarks.push(format!("binary, {}", sizes())),
+            Some(CutReason::TooLarge) => remarks.push(format!("too large to compare line by line, {}", sizes())),
+            Some(CutReason::Lines(lines)) => {
+                remarks.push(format!("{} more not shown", text::count(lines, "line", "lines")));
             }
             None => {}
         }
         remarks
     }
 
-    /// Returns the change of line ends, which the text of the lines does not show.
+    /// Returns the change of line endings, which the text of the lines does not show.
     fn line_ends(&self) -> Option<String> {
         let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
         let of = |kind: LineKind| {
@@ -136,8 +132,8 @@ impl FileDiff {
             ends.all(|end| end == first).then_some(first)
         };
         match (of(LineKind::Removed)?, of(LineKind::Added)?) {
-            (false, true) => Some("lines now end as on Windows, with CR LF".to_owned()),
-            (true, false) => Some("lines now end with LF alone, no longer with CR LF".to_owned()),
+            (false, true) => Some("line endings changed from LF to CRLF".to_owned()),
+            (true, false) => Some("line endings changed from CRLF to LF".to_owned()),
             (true, true) | (false, false) => None,
         }
     }
@@ -146,28 +142,28 @@ impl FileDiff {
 impl FileKind {
     fn words(self) -> &'static str {
         match self {
-            Self::File => "a plain file",
-            Self::Executable => "a program that can be run",
+            Self::File => "a regular file",
+            Self::Executable => "an executable",
             Self::Link => "a symbolic link",
             Self::Submodule => "a submodule",
         }
     }
 }
 
-/// Changed lines of a file, with those around them.
+/// Changed lines of a file and their context.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
     pub old_start: u32,
     pub old_lines: u32,
     pub new_start: u32,
     pub new_lines: u32,
-    /// The function or heading that it is in, as far as git knows.
+    /// The enclosing function or heading, as far as git knows it.
     pub heading: String,
     pub lines: Vec<Line>,
 }
 
 impl Hunk {
-    /// Returns the first and last line of the new file that it covers, or of the old file if no new line is left.
+    /// Returns the first and last line of the hunk in the new file, or in the old file if no new line is left.
     pub fn lines_shown(&self) -> (u32, u32) {
         let numbers = |side: fn(&Line) -> Option<u32>| {
             let mut numbers = self.lines.iter().filter_map(side);
@@ -179,7 +175,6 @@ impl Hunk {
     }
 }
 
-/// What happened to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
@@ -188,26 +183,25 @@ pub enum LineKind {
     Removed,
 }
 
-/// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     pub kind: LineKind,
-    /// Its number in the old file.
+    /// The line number in the old file.
     pub old: Option<u32>,
-    /// Its number in the new file.
+    /// The line number in the new file.
     pub new: Option<u32>,
-    /// Without its line feed; a carriage return before that stays. Not safe to print as it is.
+    /// The text without its line feed; a carriage return before it stays. Must be sanitized before printing.
     pub text: String,
-    /// How many bytes of it are not in `text`.
+    /// The number of bytes that are left out of `text`.
     pub hidden: usize,
-    /// It is the last one of its file, and has no line feed.
+    /// It is the last line of its file, and has no line feed.
     pub unended: bool,
 }
 
 impl Line {
-    /// Returns the text as it is read: without a carriage return, and with a word about what is left out.
+    /// Returns the text for display: without a carriage return, with a note about what is left out.
     pub fn shown(&self) -> Cow<'_, str> {
-        // A file from Windows has one at the end of every line: it is not what changed.
+        // In a CRLF file every line has one, so it is not a change.
         let text = self.text.strip_suffix('\r').unwrap_or(&self.text);
         if self.hidden == 0 {
             return Cow::Borrowed(text);
@@ -216,11 +210,10 @@ impl Line {
     }
 }
 
-/// Everything that differs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
     pub files: Vec<FileDiff>,
-    /// Files that differ and are not in `files`.
+    /// The number of changed files that are not in `files`.
     pub hidden_files: usize,
 }
 
@@ -234,7 +227,7 @@ impl Diff {
     }
 }
 
-/// Writes a path as text, even if it is not valid UTF-8.
+/// Serializes a path as text, even if it is not valid UTF-8.
 pub fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }

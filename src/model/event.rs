@@ -1,8 +1,8 @@
-//! An event: one line of a session. The envelope says where it stands in the chain, the body what happened.
+//! An event: one line of a session. The envelope has its position in the chain, the body what happened.
 //!
 //! On disk: `{"v":1,"id":…,"parent":…,"ts":…,"run":…,"type":"assistant_text","body":{…}}`. The body is a nested
-//! object, so that a reader that only follows the chain skips it unparsed. A type or a shape this version does not
-//! know is carried as [`Unknown`], with its exact text.
+//! object, so that a reader that only follows the chain skips it unparsed. An unknown type or form is preserved as
+//! [`Unknown`], with its exact text.
 
 mod bodies;
 mod read;
@@ -26,7 +26,7 @@ use crate::model::work::Work;
 /// The version of the envelope that this program writes.
 pub const VERSION: u16 = 1;
 
-/// Where a line stands in a group that was appended together: `[2, 3]` is the second of three.
+/// The position of a line in a batch: `[2, 3]` is the second of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch(pub u32, pub u32);
 
@@ -36,21 +36,21 @@ impl Batch {
     }
 }
 
-/// One thing that happened in a session, stamped by the store.
+/// One event of a session, stamped by the store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     pub v: u16,
     pub id: EventId,
-    /// The event that this one follows in the chain. Nothing: it starts one.
+    /// The parent in the chain. `None` for the first event.
     pub parent: Option<EventId>,
     pub ts: Timestamp,
-    /// The run that wrote it. Nothing: it was written while no run was alive.
+    /// The run that wrote it. `None` if no run was alive.
     pub run: Option<RunId>,
     pub batch: Option<Batch>,
     pub body: Body,
 }
 
-/// The part of a line that places it in the chain, read without looking into the body.
+/// The envelope of a line, parsed without the body.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Header<'a> {
     pub v: u16,
@@ -73,7 +73,7 @@ impl<'a> Header<'a> {
         serde_json::from_str(line)
     }
 
-    /// Returns the whole event. Never fails: what cannot be understood is carried as [`Unknown`].
+    /// Returns the whole event. Never fails: an unknown body becomes [`Unknown`].
     pub fn into_event(self) -> Event {
         let body = Body::read(&self.kind, self.body);
         Event { v: self.v, id: self.id, parent: self.parent, ts: self.ts, run: self.run, batch: self.batch, body }
@@ -81,7 +81,6 @@ impl<'a> Header<'a> {
 }
 
 impl Event {
-    /// Returns the event that `line` holds.
     pub fn parse(line: &str) -> Result<Self, serde_json::Error> {
         match serde_json::from_str(line) {
             Ok(read::Plain(event)) => Ok(event),
@@ -89,8 +88,8 @@ impl Event {
         }
     }
 
-    /// Tells whether `line` starts as the line of event `id` does when this version wrote it. If not, it may still
-    /// be that line, spelled in another way.
+    /// Returns true if `line` starts as this version writes the line of event `id`. Another spelling of the line may
+    /// still be that event.
     pub fn opens(line: &[u8], id: EventId) -> bool {
         const OPENING: &[u8] = b"{\"v\":1,\"id\":\"";
         let mut buffer = [0; ulid::ULID_LEN];
@@ -125,39 +124,40 @@ impl<'de> Deserialize<'de> for Event {
     }
 }
 
-/// A body that this version cannot interpret: kept as it is, shown as "unknown", never dropped.
+/// A body that this version cannot interpret: preserved, displayed as "unknown", never dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
     pub kind: String,
     pub body: Json,
-    /// Why a known type could not be read. Nothing: the type itself is unknown.
+    /// Why a known type could not be parsed. `None` if the type itself is unknown.
     pub problem: Option<String>,
 }
 
-/// What an event is part of. A copy of a conversation leaves the life of the task behind.
+/// Whether an event belongs to the conversation, which a fork copies, or to the lifecycle of the task, which it does
+/// not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartOf {
     Conversation,
-    Life,
+    Lifecycle,
 }
 
 struct Payload<'a>(&'a Body);
 
 macro_rules! bodies {
     ($($(#[$doc:meta])* $name:ident($payload:ty) = $kind:literal, $part_of:ident;)*) => {
-        /// What happened. Every variant is persisted; what is only shown is a [`crate::model::Live`].
+        /// What happened. Every variant is stored; [`crate::model::Live`] is for display only.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Body {
             $($(#[$doc])* $name($payload),)*
-            /// Something a newer version wrote.
+            /// An event of a newer version.
             Unknown(Unknown),
         }
 
         impl Body {
-            /// Every type this version can read, as it is written on disk.
+            /// Every type that this version can read, as stored.
             pub const KINDS: &'static [&'static str] = &[$($kind),*];
 
-            /// Returns the type as it is written on disk.
+            /// Returns the stored name of the type.
             pub fn kind(&self) -> &str {
                 match self {
                     $(Self::$name(_) => $kind,)*
@@ -165,7 +165,7 @@ macro_rules! bodies {
                 }
             }
 
-            /// Returns what the event is part of. One that this version does not know is kept with the conversation.
+            /// Returns what the event is part of. Unknown events count as conversation.
             pub fn part_of(&self) -> PartOf {
                 match self {
                     $(Self::$name(_) => PartOf::$part_of,)*
@@ -173,7 +173,7 @@ macro_rules! bodies {
                 }
             }
 
-            /// Reads the body of a type that this version knows.
+            /// Deserializes the body of a known type.
             fn read_known<'de, D: Deserializer<'de>>(kind: &str, body: D) -> Result<Self, D::Error> {
                 match kind {
                     $($kind => Deserialize::deserialize(body).map(Self::$name),)*
@@ -211,7 +211,7 @@ macro_rules! bodies {
     };
 }
 
-// The variant, its payload, its name on disk, and what it is part of. `model/fold.rs` says how to add one.
+// The variant, its payload, its stored name, and what it is part of. `model/fold.rs` describes how to add one.
 bodies! {
     Message(Message) = "message", Conversation;
     MessagesConsumed(MessagesConsumed) = "messages_consumed", Conversation;
@@ -226,21 +226,21 @@ bodies! {
     CompactStarted(CompactStarted) = "compact_started", Conversation;
     CompactMarker(CompactMarker) = "compact_marker", Conversation;
     ForkMarker(ForkMarker) = "fork_marker", Conversation;
-    RunStarted(RunStarted) = "run_started", Life;
-    RunEnded(RunEnded) = "run_ended", Life;
-    DoneNotified(DoneNotified) = "done_notified", Life;
-    AskRaised(Ask) = "ask_raised", Life;
-    AskAnswered(AskAnswered) = "ask_answered", Life;
-    AskWithdrawn(AskWithdrawn) = "ask_withdrawn", Life;
-    Granted(Granted) = "granted", Life;
-    BudgetWarning(BudgetWarning) = "budget_warning", Life;
-    BudgetExceeded(BudgetExceeded) = "budget_exceeded", Life;
-    Error(ErrorNote) = "error", Life;
-    Repaired(Repaired) = "repaired", Life;
-    HeadMoved(HeadMoved) = "head_moved", Life;
-    Snapshot(Snapshot) = "snapshot", Life;
-    Work(Work) = "work", Life;
-    TaskChanged(TaskChanged) = "task_changed", Life;
+    RunStarted(RunStarted) = "run_started", Lifecycle;
+    RunEnded(RunEnded) = "run_ended", Lifecycle;
+    DoneNotified(DoneNotified) = "done_notified", Lifecycle;
+    AskRaised(Ask) = "ask_raised", Lifecycle;
+    AskAnswered(AskAnswered) = "ask_answered", Lifecycle;
+    AskWithdrawn(AskWithdrawn) = "ask_withdrawn", Lifecycle;
+    Granted(Granted) = "granted", Lifecycle;
+    BudgetWarning(BudgetWarning) = "budget_warning", Lifecycle;
+    BudgetExceeded(BudgetExceeded) = "budget_exceeded", Lifecycle;
+    Error(ErrorNote) = "error", Lifecycle;
+    Repaired(Repaired) = "repaired", Lifecycle;
+    HeadMoved(HeadMoved) = "head_moved", Lifecycle;
+    Snapshot(Snapshot) = "snapshot", Lifecycle;
+    Work(Work) = "work", Lifecycle;
+    TaskChanged(TaskChanged) = "task_changed", Lifecycle;
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::*;
 
 const ID: &str = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
-/// One body of every type as it stands on disk: the documentation of the format. `ID` stands for any id.
+/// One stored body of every type: the documentation of the format. `ID` is any id.
 const GOLDEN: &[(&str, &str)] = &[
     (
         "message",
@@ -63,7 +63,7 @@ const GOLDEN: &[(&str, &str)] = &[
     ),
 ];
 
-/// Further shapes of the same types.
+/// Further forms of the same types.
 const ALSO: &[(&str, &str)] = &[
     ("task_changed", r#"{"change":"removed"}"#),
     (
@@ -120,7 +120,7 @@ const ENVELOPES: [&str; 3] = [
 ];
 
 #[test]
-fn every_type_is_written_as_the_table_says() {
+fn every_type_is_serialized_as_in_the_table() {
     for (kind, body) in GOLDEN.iter().chain(ALSO) {
         for envelope in ENVELOPES {
             let line = line(envelope, kind, body);
@@ -142,7 +142,7 @@ fn the_table_is_complete() {
 }
 
 #[test]
-fn a_shape_that_cannot_be_read_is_carried_and_says_why() {
+fn an_unreadable_body_is_preserved_with_the_reason() {
     for (kind, _) in GOLDEN {
         let line = line(ENVELOPES[2], kind, "17");
         let event = Event::parse(&line).unwrap();
@@ -158,7 +158,7 @@ fn a_shape_that_cannot_be_read_is_carried_and_says_why() {
 }
 
 #[test]
-fn the_envelope_is_read_whatever_its_order_and_whatever_else_is_there() {
+fn the_envelope_is_parsed_in_any_order_with_unknown_fields() {
     let text = format!(
         r#" {{"body":{{"text":"x"}}, "novel":{{"id":1}},"type":"assistant_\u0074ext","ts":"2026-01-01T00:00:00Z","id":"{ID}","v":9}} "#
     );
@@ -168,7 +168,7 @@ fn the_envelope_is_read_whatever_its_order_and_whatever_else_is_there() {
 }
 
 #[test]
-fn what_lacks_its_place_is_no_event() {
+fn a_line_without_an_envelope_is_no_event() {
     let good = line(ENVELOPES[0], "assistant_text", r#"{"text":"x"}"#);
     for (part, instead) in [
         ("\"v\":1,", ""),
@@ -184,6 +184,6 @@ fn what_lacks_its_place_is_no_event() {
 }
 
 #[test]
-fn the_last_of_a_batch_knows_it() {
+fn the_last_of_a_batch_is_recognised() {
     assert!(Batch(3, 3).is_last() && Batch(1, 1).is_last() && !Batch(2, 3).is_last());
 }

@@ -1,27 +1,27 @@
-//! Folds: state that is nothing but events, applied one by one. Live and replayed state come from the same code.
+//! Folds: state computed from events, applied one by one. Live and replayed state use the same code.
 //!
 //! A fold is applied to the events of the active chain, in order. Three events cut that chain, and every fold treats
-//! them alike: after `compact_marker` and `head_moved` it is what the event carries, so that money stays spent and
-//! messages stay sent although the events that said so are out of reach; after `fork_marker` it is empty, because
-//! what the source spent, was sent and was asked is the source's. Only where its shell stands goes with the conversation.
+//! them alike. After `compact_marker` and `head_moved` the state is what the event carries, so that costs stay spent
+//! and messages stay sent although their events are out of reach. After `fork_marker` it is empty, because costs,
+//! messages and Asks belong to the source; only the shell's folder is part of the conversation.
 //!
-//! [`SessionState::apply`] is the one exhaustive match over events that state follows from; the parts have a method for each
-//! thing that concerns them and never see a [`Body`]. To add an event, give it a payload in `event/bodies.rs` and a row in
-//! the table of `event.rs`. The compiler then asks here what it changes, and where events are put into words (`describe`
-//! of `mxd log`, the transcript and its raw log) what it is called. Every other consumer names the few events that it acts
-//! on and passes over the rest; add the new one there if that is what it is for.
+//! [`SessionState::apply`] is the one exhaustive match over events; the parts have a method for each thing that
+//! concerns them and never see a [`Body`]. To add an event, give it a payload in `event/bodies.rs` and a row in the
+//! table of `event.rs`. The compiler then asks for its effect here, and for its description where events are put into
+//! words (`describe` of `mxd log`, the transcript and its raw log). Every other consumer names the few events that it
+//! handles and ignores the rest.
 
 mod activity;
 mod asks;
 mod background;
+mod context_breakdown;
+mod cwd;
 mod decisions;
-mod filling;
 mod grants;
 mod messages;
 mod replies;
 mod turns;
 mod usage;
-mod whereabouts;
 mod work;
 
 use serde::{Deserialize, Serialize};
@@ -29,39 +29,39 @@ use serde::{Deserialize, Serialize};
 pub use activity::LastActivity;
 pub use asks::PendingAsks;
 pub use background::{Background, RunningProcess};
-pub use decisions::{Decision, Decisions};
-pub use filling::{Filling, Part};
+pub use context_breakdown::{ContextBreakdown, Part};
+pub use cwd::ShellCwd;
+pub use decisions::{Decision, PendingDecisions};
 pub use grants::Grants;
 pub use messages::PendingMessages;
 pub use replies::Replies;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
-pub use whereabouts::Whereabouts;
-pub use work::WorkDone;
+pub use work::WorkState;
 
 use crate::model::event::{Body, CompactMarker, Event, Exit, InterruptReason, TaskChanged};
 use crate::model::message::Message;
 
-/// Everything that is known of a session by folding it.
+/// The folded state of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionState {
     pub usage: UsageTotals,
     pub messages: PendingMessages,
     pub asks: PendingAsks,
-    #[serde(skip_serializing_if = "Decisions::is_empty")]
-    pub decisions: Decisions,
+    #[serde(skip_serializing_if = "PendingDecisions::is_empty")]
+    pub decisions: PendingDecisions,
     #[serde(skip_serializing_if = "Grants::is_empty")]
     pub grants: Grants,
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
-    #[serde(skip_serializing_if = "WorkDone::is_empty")]
-    pub work: WorkDone,
+    #[serde(skip_serializing_if = "WorkState::is_empty")]
+    pub work: WorkState,
     #[serde(skip_serializing_if = "Replies::is_empty")]
     pub replies: Replies,
-    #[serde(rename = "cwd", skip_serializing_if = "Whereabouts::is_top")]
-    pub whereabouts: Whereabouts,
+    #[serde(rename = "cwd", skip_serializing_if = "ShellCwd::is_top")]
+    pub cwd: ShellCwd,
 }
 
 impl SessionState {
@@ -74,83 +74,83 @@ impl SessionState {
     pub fn apply(&mut self, event: &Event) {
         match &event.body {
             Body::Message(message) => {
-                self.usage.filling.message(message);
-                self.messages.sent(message);
-                self.decisions.message(message, event.run);
-                self.grants.message(message);
-                self.background.message(message);
-                self.replies.message(message);
+                self.usage.breakdown.on_message(message);
+                self.messages.on_sent(message);
+                self.decisions.on_message(message, event.run);
+                self.grants.on_message(message);
+                self.background.on_message(message);
+                self.replies.on_message(message);
             }
             Body::MessagesConsumed(consumed) => {
-                self.turns.consumed(&consumed.ids, &self.messages);
-                self.messages.settled(&consumed.ids);
-                self.work.conversation_went_on();
+                self.turns.on_messages_consumed(&consumed.ids, &self.messages);
+                self.messages.remove(&consumed.ids);
+                self.work.on_conversation_continued();
             }
             Body::MessagesWithdrawn(withdrawn) => {
-                self.messages.settled(&withdrawn.ids);
-                self.replies.withdrawn(&withdrawn.ids);
+                self.messages.remove(&withdrawn.ids);
+                self.replies.on_withdrawn(&withdrawn.ids);
             }
-            Body::SessionConfig(config) => self.usage.filling.configured(config),
+            Body::SessionConfig(config) => self.usage.breakdown.on_config(config),
             Body::AssistantText(said) => {
-                self.usage.filling.said(&said.text);
+                self.usage.breakdown.on_text(&said.text);
                 if !said.text.trim().is_empty() {
-                    self.turns.assistant_spoke();
+                    self.turns.on_assistant_output();
                 }
             }
             Body::Thinking(thought) => {
-                self.usage.filling.said(&thought.text);
-                self.turns.assistant_spoke();
+                self.usage.breakdown.on_text(&thought.text);
+                self.turns.on_assistant_output();
             }
             Body::ToolCall(call) => {
-                self.usage.filling.tool_call(call);
-                self.turns.tool_call(call);
+                self.usage.breakdown.on_tool_call(call);
+                self.turns.on_tool_call(call);
             }
             Body::ToolResult(result) => {
-                self.usage.filling.tool_result(result);
-                self.turns.tool_result(result);
-                self.background.tool_result(result, event.ts);
-                self.whereabouts.tool_result(result);
+                self.usage.breakdown.on_tool_result(result);
+                self.turns.on_tool_result(result);
+                self.background.on_tool_result(result, event.ts);
+                self.cwd.on_tool_result(result);
             }
-            Body::Usage(usage) => self.usage.spent(usage),
+            Body::Usage(usage) => self.usage.on_usage(usage),
             Body::TurnEnded(end) => {
-                self.turns.turn_ended(end);
-                self.decisions.acted_on();
-                self.work.conversation_went_on();
+                self.turns.on_turn_ended(end);
+                self.decisions.clear();
+                self.work.on_conversation_continued();
             }
-            Body::CompactStarted(_) => self.decisions.acted_on(),
+            Body::CompactStarted(_) => self.decisions.clear(),
             Body::RunEnded(run) => {
-                self.turns.run_ended(run, event.id);
-                self.decisions.acted_on();
-                self.grants.run_ended(&run.exit);
+                self.turns.on_run_ended(run, event.id);
+                self.decisions.clear();
+                self.grants.on_run_ended(&run.exit);
             }
-            Body::DoneNotified(_) => self.turns.notified(),
+            Body::DoneNotified(_) => self.turns.on_parent_notified(),
             Body::AskRaised(ask) => {
-                self.decisions.asked(ask, event.run);
-                self.asks.raised(ask);
+                self.decisions.on_asked(ask, event.run);
+                self.asks.on_raised(ask);
             }
             Body::AskAnswered(answered) => {
                 if let Some(ask) = self.asks.get(answered.id) {
-                    self.decisions.answered(ask, &answered.answer, event.id);
+                    self.decisions.on_answered(ask, &answered.answer, event.id);
                 }
-                self.asks.settled(answered.id);
+                self.asks.remove(answered.id);
             }
             Body::AskWithdrawn(withdrawn) => {
-                self.decisions.settled(withdrawn.id);
-                self.asks.settled(withdrawn.id);
+                self.decisions.remove(withdrawn.id);
+                self.asks.remove(withdrawn.id);
             }
             Body::Granted(granted) => {
-                self.decisions.settled(granted.ask);
-                self.grants.granted(&granted.grant);
+                self.decisions.remove(granted.ask);
+                self.grants.on_granted(&granted.grant);
             }
-            Body::BudgetWarning(warning) => self.grants.warned_of(warning.limit),
-            Body::Work(work) => self.work.done(work),
-            Body::CompactMarker(marker) => *self = Self::summarized(marker),
+            Body::BudgetWarning(warning) => self.grants.on_budget_warning(warning.limit),
+            Body::Work(work) => self.work.on_work(work),
+            Body::CompactMarker(marker) => *self = Self::after_compaction(marker),
             Body::HeadMoved(moved) => {
                 *self = (*moved.carry).clone();
-                self.work.conversation_went_on();
+                self.work.on_conversation_continued();
             }
             Body::ForkMarker(_) => self.fork(),
-            Body::TaskChanged(TaskChanged::Removed) => self.work.task_removed(),
+            Body::TaskChanged(TaskChanged::Removed) => self.work.on_task_removed(),
             Body::RunStarted(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
@@ -159,29 +159,29 @@ impl SessionState {
             | Body::TaskChanged(TaskChanged::Set { .. })
             | Body::Unknown(_) => {}
         }
-        self.activity.seen(event);
+        self.activity.on_event(event);
     }
 
-    /// Returns what is in force after a summary.
-    fn summarized(marker: &CompactMarker) -> Self {
+    /// Returns the state after a compaction.
+    fn after_compaction(marker: &CompactMarker) -> Self {
         let CompactMarker { summary, carry, .. } = marker;
-        let usage = UsageTotals { filling: carry.usage.filling.summarized(summary), ..carry.usage.clone() };
-        // The open calls are in the part that was summarized: nobody can answer them any more.
-        let turns = Turns { open: Vec::new(), voice: None, ..carry.turns.clone() };
-        let work = WorkDone { rewound: None, ..carry.work.clone() };
-        Self { usage, turns, work, decisions: Decisions::default(), ..(**carry).clone() }
+        let usage = UsageTotals { breakdown: carry.usage.breakdown.after_compaction(summary), ..carry.usage.clone() };
+        // The open calls are in the summarized part: they can no longer be answered.
+        let turns = Turns { open: Vec::new(), last_role: None, ..carry.turns.clone() };
+        let work = WorkState { rewound: None, ..carry.work.clone() };
+        Self { usage, turns, work, decisions: PendingDecisions::default(), ..(**carry).clone() }
     }
 
-    /// Forgets what is the source's. The copied conversation is as large as it was, and its calls are still open.
+    /// Drops the state of the source. The copied conversation has the same size, and its calls are still open.
     fn fork(&mut self) {
         let mut copied = std::mem::take(self);
         copied.usage.by_model.clear();
-        copied.turns.forked();
-        copied.whereabouts.forked();
-        *self = Self { usage: copied.usage, turns: copied.turns, whereabouts: copied.whereabouts, ..Self::default() };
+        copied.turns.on_forked();
+        copied.cwd.on_forked();
+        *self = Self { usage: copied.usage, turns: copied.turns, cwd: copied.cwd, ..Self::default() };
     }
 
-    /// Tells whether the last run ended the task: its agent declared it done, or the user stopped it.
+    /// Returns true if the last run ended the task: its agent declared it done, or the user stopped it.
     pub fn is_ended(&self) -> bool {
         match self.turns.exit() {
             Some(Exit::DonePassed | Exit::DoneFailed | Exit::Interrupted(InterruptReason::Stopped)) => true,
@@ -189,17 +189,17 @@ impl SessionState {
         }
     }
 
-    /// Tells whether a waiting message is worth a turn by itself. One that only reports does not reopen an ended task.
-    pub fn is_called_by(&self, message: &Message) -> bool {
+    /// Returns true if a pending message is worth a turn by itself. A mere report does not reopen an ended task.
+    pub fn is_woken_by(&self, message: &Message) -> bool {
         message.from.wakes() && (message.from.reopens() || !self.is_ended())
     }
 
-    /// Returns what is in force after the head of a session in this state is moved to where it was in state `then`.
-    /// The conversation is undone; what it cost, what others sent and what still runs is not.
+    /// Returns the state after the head moves to where it was in state `then`. The conversation is undone; costs,
+    /// messages from others and running processes are not.
     pub fn moved_to(&self, then: &Self) -> Self {
         let turns = Turns { ended: self.turns.ended, ..then.turns.clone() };
-        let usage = UsageTotals { filling: then.usage.filling, ..self.usage.clone() };
-        Self { usage, turns, whereabouts: then.whereabouts.clone(), ..self.clone() }
+        let usage = UsageTotals { breakdown: then.usage.breakdown, ..self.usage.clone() };
+        Self { usage, turns, cwd: then.cwd.clone(), ..self.clone() }
     }
 }
 

@@ -72,7 +72,7 @@ fn usage_is_summed_by_model_and_unknown_prices_are_not_free() {
 }
 
 #[test]
-fn what_was_granted_stays_granted_across_a_cut_and_is_not_inherited() {
+fn grants_survive_a_cut_and_are_not_inherited() {
     let mut s = Script::new();
     let (ask, turn) = (s.id(), s.id());
     s.apply("granted", json!({"ask": ask, "grant": "turns", "up_to": 40}));
@@ -152,32 +152,32 @@ fn processes_run_until_they_are_reported() {
     assert_eq!((running[0].id.as_str(), running[0].since), ("p2", Timestamp::from_millis(1_767_225_601_000)));
 }
 
-fn stands(cwd: Option<&str>) -> serde_json::Value {
+fn cwd_result(cwd: Option<&str>) -> serde_json::Value {
     json!({"call": "s", "name": "n", "content": {"text": ""}, "cwd": cwd, "duration_ms": 0})
 }
 
 #[test]
-fn a_shell_stands_where_the_last_result_that_moved_it_says() {
+fn the_shell_folder_is_that_of_the_last_result_that_changed_it() {
     let mut s = Script::new();
-    s.apply("tool_result", stands(Some("src")));
-    s.apply("tool_result", stands(None));
-    assert_eq!(s.state.whereabouts.folder(), Some("src"));
+    s.apply("tool_result", cwd_result(Some("src")));
+    s.apply("tool_result", cwd_result(None));
+    assert_eq!(s.state.cwd.folder(), Some("src"));
     let id = s.id();
     let fork = json!({"source": id, "source_event": id, "title": "t"});
     s.apply("fork_marker", &fork);
-    assert_eq!(s.state.whereabouts.folder(), Some("src"), "as the copied conversation says");
+    assert_eq!(s.state.cwd.folder(), Some("src"), "as the copied conversation says");
     let here = s.state.clone();
-    s.apply("tool_result", stands(Some("/elsewhere")));
-    assert_eq!(s.state.whereabouts.folder(), Some("/elsewhere"));
-    assert_eq!(s.state.moved_to(&here).whereabouts.folder(), Some("src"), "as the conversation said then");
+    s.apply("tool_result", cwd_result(Some("/elsewhere")));
+    assert_eq!(s.state.cwd.folder(), Some("/elsewhere"));
+    assert_eq!(s.state.moved_to(&here).cwd.folder(), Some("src"), "as the conversation said then");
     s.apply("fork_marker", &fork);
-    assert_eq!(s.state.whereabouts.folder(), None, "outside its worktree is the source's business");
-    s.apply("tool_result", stands(Some("src")));
-    s.apply("tool_result", stands(Some(".")));
-    assert!(s.state.whereabouts.is_top());
+    assert_eq!(s.state.cwd.folder(), None, "outside its worktree is the source's business");
+    s.apply("tool_result", cwd_result(Some("src")));
+    s.apply("tool_result", cwd_result(Some(".")));
+    assert!(s.state.cwd.is_top());
 }
 
-/// A state with something in every fold.
+/// A script whose state has something in every fold.
 fn busy() -> Script {
     let mut s = Script::new();
     s.usage("a", 5, Some(7));
@@ -191,12 +191,12 @@ fn busy() -> Script {
         "tool_result",
         json!({"call": "d", "name": "n", "content": {"text": ""}, "background": background, "duration_ms": 0}),
     );
-    s.apply("tool_result", stands(Some("src")));
+    s.apply("tool_result", cwd_result(Some("src")));
     s
 }
 
 #[test]
-fn what_cuts_the_chain_puts_in_force_what_it_carries() {
+fn events_that_cut_the_chain_restore_the_carried_state() {
     let carried = busy().state;
     let carry = serde_json::to_value(&carried).unwrap();
     for (kind, body) in [
@@ -208,10 +208,10 @@ fn what_cuts_the_chain_puts_in_force_what_it_carries() {
             let mut expected = carried.clone();
             expected.activity = s.state.activity.clone();
             if kind == "compact_marker" {
-                // The calls were summarised: nobody can answer them any more, and nobody has spoken since.
+                // The calls were summarized: they cannot be answered any more, and there is no message since.
                 expected.turns.open.clear();
-                expected.turns.voice = None;
-                expected.usage.filling = s.state.usage.filling;
+                expected.turns.last_role = None;
+                expected.usage.breakdown = s.state.usage.breakdown;
             }
             assert_eq!(s.state, expected, "{kind}");
             assert_eq!(s.state.activity.kind, kind);
@@ -220,7 +220,7 @@ fn what_cuts_the_chain_puts_in_force_what_it_carries() {
 }
 
 #[test]
-fn a_copy_owes_nothing_of_what_its_source_did() {
+fn a_copy_inherits_no_state_of_its_source() {
     let mut s = busy();
     let id = s.id();
     s.apply("fork_marker", json!({"source": id, "source_event": id, "title": "t"}));
@@ -232,7 +232,7 @@ fn a_copy_owes_nothing_of_what_its_source_did() {
 }
 
 #[test]
-fn a_move_undoes_the_conversation_and_nothing_else() {
+fn a_moved_head_undoes_only_the_conversation() {
     let (now, then) = (busy().state, SessionState::default());
     let moved = now.moved_to(&then);
     assert_eq!((&moved.messages, &moved.asks), (&now.messages, &now.asks));
@@ -242,7 +242,7 @@ fn a_move_undoes_the_conversation_and_nothing_else() {
 }
 
 #[test]
-fn a_state_survives_being_written_and_an_older_one_is_read() {
+fn a_state_survives_a_round_trip_and_an_older_one_is_read() {
     let state = busy().state;
     let text = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<SessionState>(&text).unwrap(), state);
@@ -250,19 +250,19 @@ fn a_state_survives_being_written_and_an_older_one_is_read() {
 }
 
 #[test]
-fn a_wish_that_nobody_is_shown_is_nobodys_voice() {
+fn an_invisible_message_does_not_change_the_last_role() {
     let (wish, word) = ("01J00000000000000000000001", "01J00000000000000000000002");
     let mut s = Script::new();
     s.message(wish, &json!({"source": "compact"}));
     s.apply("messages_consumed", json!({"ids": [wish]}));
-    assert_eq!(s.state.turns.voice, None);
+    assert_eq!(s.state.turns.last_role, None);
     s.message(word, &json!({"source": "user"}));
     s.apply("messages_consumed", json!({"ids": [word]}));
-    assert_eq!(s.state.turns.voice, Some(crate::model::conversation::Role::User));
+    assert_eq!(s.state.turns.last_role, Some(crate::model::conversation::Role::User));
 }
 
 #[test]
-fn an_answer_stands_until_a_run_has_acted_on_it() {
+fn an_answer_is_pending_until_a_run_has_acted_on_it() {
     let run = |s: &Script| Some(crate::base::RunId::fresh(&s.ids));
     let note =
         |s: &Script| json!({"id": s.id(), "from": {"source": "notice"}, "body": "b", "at": "2026-01-01T00:00:00Z"});
@@ -274,7 +274,7 @@ fn an_answer_stands_until_a_run_has_acted_on_it() {
         s.apply("ask_answered", json!({"id": id, "answer": {"text": "Stop", "by": "person"}}));
         s
     };
-    // What is said to a task while it has no run tells nothing about what a run did.
+    // A message to a task without a run says nothing about what a run did.
     let mut s = answered("retries_exhausted");
     let (body, launch) = (note(&s), raised(&s, "launch_failed"));
     s.apply("message", body);
@@ -293,7 +293,7 @@ fn an_answer_stands_until_a_run_has_acted_on_it() {
     assert!(s.state.decisions.is_empty(), "it was tried again, and is asked about again");
 }
 
-/// A request for a reply from a task, as it is in the session of whoever was asked.
+/// A request for a reply from a task, as in the session of the asked task.
 fn request(s: &mut Script, from: TaskId) -> MessageId {
     let id = MessageId::fresh(&s.ids);
     s.message(&id.to_string(), &json!({"source": "task_message", "task": from, "title": "t", "request_reply": true}));
@@ -301,7 +301,7 @@ fn request(s: &mut Script, from: TaskId) -> MessageId {
 }
 
 #[test]
-fn a_request_counts_until_it_is_withdrawn_or_whoever_asked_is_done() {
+fn a_request_is_pending_until_it_is_withdrawn_or_the_asking_task_is_done() {
     let mut s = Script::new();
     let (one, other) = (TaskId::fresh(&s.ids), TaskId::fresh(&s.ids));
     let (first, second) = (request(&mut s, one), request(&mut s, other));
@@ -317,20 +317,20 @@ fn a_request_counts_until_it_is_withdrawn_or_whoever_asked_is_done() {
 }
 
 #[test]
-fn what_a_task_or_the_person_says_may_be_the_reply_and_nothing_else() {
+fn only_messages_of_a_task_or_the_user_may_be_the_reply() {
     let mut s = Script::new();
-    let mut heard = |source: &serde_json::Value| {
+    let mut received = |source: &serde_json::Value| {
         let request = MessageId::fresh(&s.ids);
         let id = s.id();
         s.message(&id, source);
-        s.state.replies.has_heard_since(request)
+        s.state.replies.has_received_since(request)
     };
-    assert!(!heard(&json!({"source": "notice"})));
-    assert!(heard(&json!({"source": "user"})));
-    assert!(!heard(&json!({"source": "background_complete", "process": "1", "command": "x", "duration_ms": 1})));
+    assert!(!received(&json!({"source": "notice"})));
+    assert!(received(&json!({"source": "user"})));
+    assert!(!received(&json!({"source": "background_complete", "process": "1", "command": "x", "duration_ms": 1})));
     let task = json!("01J00000000000000000000000");
-    assert!(heard(&json!({"source": "task_message", "task": task, "title": "above"})));
-    assert!(!heard(&json!({"source": "task_complete", "task": task, "title": "below", "verdict": "passed"})));
+    assert!(received(&json!({"source": "task_message", "task": task, "title": "above"})));
+    assert!(!received(&json!({"source": "task_complete", "task": task, "title": "below", "verdict": "passed"})));
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn requests_survive_a_summary_but_not_a_fork() {
 }
 
 #[test]
-fn a_queued_merge_stands_until_it_is_dropped_made_or_its_task_is_gone() {
+fn a_merge_is_queued_until_it_is_dropped_made_or_its_task_is_deleted() {
     let queue = |s: &mut Script| {
         let queued = json!({"target": "main", "host": s.id(), "how": "squash", "at": "2026-01-01T00:00:00Z"});
         s.apply("work", json!({"what": "merge_queued", "queued": queued}));

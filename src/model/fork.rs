@@ -1,11 +1,11 @@
-//! Forking: a task goes on from a copy of another's conversation, and knows that it is not the other.
+//! Forks: a task continues from a copy of another task's conversation, under its own identity.
 
 use crate::base::TaskId;
 use crate::model::control::Control;
 use crate::model::event::{Body, Event, ForkMarker, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
 
-/// The task that a copy is for.
+/// The task that receives the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub source: TaskId,
@@ -14,8 +14,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns what closes a copied conversation: an answer to each of its open calls, and the marker that says whose
-    /// it is from here on. The last marker rules, however often a conversation was copied.
+    /// Returns the events that close a copied conversation: a result for each of its open calls, and the fork marker.
+    /// The last marker counts, however often a conversation was copied.
     pub fn closing(&self, copied: &[Event]) -> Vec<Body> {
         let state = SessionState::replay(copied);
         let mut bodies: Vec<Body> = state.turns.open.iter().map(|call| Self::answer(call).into()).collect();

@@ -37,11 +37,11 @@ fn the_copy_has_every_call_answered_and_knows_who_it_is() {
     let conversation = Conversation::replay(&log);
     assert_eq!(conversation.open_calls().count(), 0);
     assert_eq!(conversation.last_role(), Some(Role::User));
-    let heard = &conversation.speeches().last().unwrap().blocks;
-    let texts: Vec<String> = heard.iter().map(|block| format!("{block:?}")).collect();
+    let blocks = &conversation.role_messages().last().unwrap().blocks;
+    let texts: Vec<String> = blocks.iter().map(|block| format!("{block:?}")).collect();
     assert!(texts[0].contains("You are the copy"), "{texts:?}");
     assert!(texts[1].contains("not known here"), "{texts:?}");
-    let Block::Text(marker) = &heard[2] else { panic!("{texts:?}") };
+    let Block::Text(marker) = &blocks[2] else { panic!("{texts:?}") };
     assert!(marker.contains(&source.to_string()) && marker.contains("Do the other half."));
     assert!(!conversation.has_work_context(), "the copy is told where it is, anew");
 }

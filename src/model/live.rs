@@ -1,12 +1,12 @@
-//! What happens right now and is gone a moment later: shown, never kept.
+//! Updates that are displayed and never stored.
 //!
-//! A separate type from [`crate::model::Body`], so that the store cannot be handed one by mistake.
+//! A separate type from [`crate::model::Body`], so that the store cannot get one by mistake.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::Timestamp;
 
-/// What the live run of a task is doing. Asked of the run, never replayed from a log.
+/// The activity of a task's live run. Never replayed from a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
@@ -22,7 +22,7 @@ pub enum Activity {
     Stopped,
 }
 
-/// Which stream of a tool's process a chunk came from.
+/// The stream of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
@@ -30,7 +30,7 @@ pub enum Channel {
     Error,
 }
 
-/// An update for the screen alone.
+/// A display-only update.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Live {
@@ -40,7 +40,7 @@ pub enum Live {
     ThinkingDelta {
         text: String,
     },
-    /// A tool call is being written by the model.
+    /// The model is writing a tool call.
     CallDelta {
         call: String,
         name: String,
@@ -51,7 +51,7 @@ pub enum Live {
         channel: Channel,
         text: String,
     },
-    /// What a process in the background prints.
+    /// Output of a background process.
     ProcessOutput {
         process: String,
         text: String,
@@ -59,22 +59,22 @@ pub enum Live {
     Activity {
         activity: Activity,
     },
-    /// A failed request will be tried again at `until`.
+    /// A failed request will be retried at `until`.
     Retry {
         attempt: u32,
         of: u32,
         until: Timestamp,
         reason: String,
     },
-    /// The response so far is void: a retry starts it anew.
+    /// The response so far is void: a retry starts over.
     Discarded,
 }
 
-/// How large a piece of streamed text grows while it waits to be shown.
+/// The largest piece of joined text.
 const LARGEST_PIECE: usize = 64 * 1024;
 
 impl Live {
-    /// Puts what came next together with this, where nothing is lost by it. Returns it if that cannot be done.
+    /// Appends the next update to this one, if that loses nothing. Otherwise returns it.
     pub fn join(&mut self, next: Self) -> Option<Self> {
         match (self, next) {
             (Self::TextDelta { text }, Self::TextDelta { text: more })

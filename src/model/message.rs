@@ -1,4 +1,4 @@
-//! A message: something said to a task. Two phases: sent when it is in the log, consumed when a turn carries it.
+//! A message to a task. Two phases: sent when it is in the log, consumed when a turn carries it.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,55 +6,54 @@ use crate::base::{AskId, MessageId, ProjectId, TaskId, Timestamp};
 use crate::model::content::Image;
 use crate::model::event::Verdict;
 
-/// Something said to a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredMessage")]
 pub struct Message {
     pub id: MessageId,
-    pub from: Source,
+    pub from: MessageSource,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
     pub delivery: Delivery,
-    /// When it was said. Stored, because the model reads it: a change of time zone must not change a prefix.
+    /// The time of sending. Stored, because the model reads it: a change of time zone must not change a prompt
+    /// prefix.
     pub at: Timestamp,
 }
 
 impl Message {
-    pub fn new(id: MessageId, at: Timestamp, from: Source, body: impl Into<String>) -> Self {
+    pub fn new(id: MessageId, at: Timestamp, from: MessageSource, body: impl Into<String>) -> Self {
         Self { id, from, body: body.into(), images: Vec::new(), delivery: Delivery::Steer, at }
     }
 }
 
-/// When a message reaches an agent that is at work.
+/// When a message reaches a working agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// At the next point where it can be spoken to.
+    /// At the next possible point of its turn.
     #[default]
     Steer,
     /// When it would otherwise sleep.
     Next,
-    /// Now: what it is doing is cut short.
+    /// Now: its turn is interrupted.
     Interrupt,
 }
 
-/// What a task is told that the user starts without words of their own.
+/// The message for a task that the user starts without words.
 pub const BEGIN: &str = "Begin with your task.";
 
-/// What a task is told that the user lets go on.
+/// The message for a task that the user resumes.
 pub const CONTINUE: &str = "Go on where you stopped.";
 
-/// What a task is told that continues a copied conversation.
+/// The message for a task that continues a copied conversation.
 pub const BEGIN_FORK: &str = "Go on from here with your own task.";
 
-/// A message as it is stored. Earlier versions had no delivery, and said by the words alone that the user had only
-/// pressed a key.
+/// A stored message. Earlier versions had no delivery, and marked the user's key presses by their words alone.
 #[derive(Deserialize)]
 struct StoredMessage {
     id: MessageId,
-    from: Source,
+    from: MessageSource,
     #[serde(default)]
     body: String,
     #[serde(default)]
@@ -67,16 +66,16 @@ impl From<StoredMessage> for Message {
     fn from(stored: StoredMessage) -> Self {
         let StoredMessage { id, from, body, images, delivery, at } = stored;
         let from = match (from, body.as_str(), delivery) {
-            (Source::User, BEGIN, None) => Source::Begin,
-            (Source::User, BEGIN_FORK, None) => Source::BeginFork,
-            (Source::User, CONTINUE, None) => Source::Continue,
+            (MessageSource::User, BEGIN, None) => MessageSource::Begin,
+            (MessageSource::User, BEGIN_FORK, None) => MessageSource::BeginFork,
+            (MessageSource::User, CONTINUE, None) => MessageSource::Continue,
             (from, ..) => from,
         };
         Self { id, from, body, images, delivery: delivery.unwrap_or_default(), at }
     }
 }
 
-/// What happened to a node of the tree.
+/// A change of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeAction {
@@ -87,76 +86,76 @@ pub enum TreeAction {
     Closed,
     Reset,
     Deleted,
-    /// It was deleted, and is back.
+    /// It was deleted, and is restored.
     Restored,
-    /// Its run was ended; the task stays in progress.
+    /// Its run was stopped; the task stays in progress.
     Stopped,
 }
 
-/// Who said it, and what belongs to that.
+/// The source of a message, with its details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "source", rename_all = "snake_case")]
-pub enum Source {
+pub enum MessageSource {
     /// The user, in their own words.
     User,
     /// The user started the task.
     Begin,
     /// The user started the task, which has a copy of another conversation.
     BeginFork,
-    /// The user let the task go on.
+    /// The user resumed the task.
     Continue,
-    /// The task above, or a sub task.
+    /// The parent task, or a sub task.
     TaskMessage {
         task: TaskId,
         title: String,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         request_reply: bool,
     },
-    /// A sub task finished, or could not.
+    /// A sub task passed or failed.
     TaskComplete { task: TaskId, title: String, verdict: Verdict },
-    /// The person spoke to a task below; those above it are kept informed.
+    /// The user sent a message to a descendant; its ancestors are informed.
     UserMessageForwarded {
         task: TaskId,
         title: String,
-        /// The message woke a task that had finished.
+        /// The message woke a finished task.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         woke: bool,
     },
-    /// The person changed the tree.
+    /// The user changed the tree.
     TreeChange { task: TaskId, title: String, action: TreeAction },
-    /// The answer to an Ask of this task's.
+    /// The answer to an Ask of this task.
     ClarifyResponse {
         ask: AskId,
         question: String,
-        /// Nobody answered in time and the default was taken.
+        /// The deadline passed and the default was used.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         defaulted: bool,
     },
     /// The root of another project.
     CrossProject { project: ProjectId, name: String },
-    /// A process in the background ended.
+    /// A background process ended.
     BackgroundComplete {
         process: String,
         command: String,
-        /// Nothing: it is not known, or a signal ended it.
+        /// `None` if it is unknown, or a signal ended the process.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit: Option<i32>,
         duration_ms: u64,
     },
-    /// Where the agent is and what it should know, at the start of a segment.
+    /// The work context, at the start of a segment.
     WorkContext,
-    /// The summary that a segment continues from.
+    /// The summary from which a segment continues.
     CompactedResume,
-    /// The person asks for a summary now. Never part of the conversation.
+    /// The user requests a compaction. Never part of the conversation.
     Compact,
-    /// The person cut the agent short.
+    /// The user interrupted the agent.
     Interrupt,
-    /// Matrix itself has something to say: a limit was reached, work repeats itself, a folder was rebuilt.
+    /// A notice of Matrix: a limit was reached, work repeats itself, a folder was rebuilt.
     Notice,
 }
 
-impl Source {
-    /// Tells whether it is worth a turn by itself. The others ride along with the next that is.
+impl MessageSource {
+    /// Returns true if it is worth a turn by itself. The others are delivered with the next one that is.
     pub fn wakes(&self) -> bool {
         match self {
             Self::User
@@ -178,22 +177,23 @@ impl Source {
         }
     }
 
-    /// Tells whether it also wakes an agent whose task has ended. The end of a process is only news to an agent at work.
+    /// Returns true if it also wakes an agent whose task has ended. The end of a process matters only to a working
+    /// agent.
     pub fn reopens(&self) -> bool {
         self.wakes() && !matches!(self, Self::BackgroundComplete { .. })
     }
 
-    /// Returns true if the user said it, in words or with a key.
-    pub fn is_of_user(&self) -> bool {
+    /// Returns true if the user sent it, in words or with a key.
+    pub fn is_from_user(&self) -> bool {
         matches!(self, Self::User | Self::Begin | Self::BeginFork | Self::Continue)
     }
 
-    /// Tells whether another task said it.
-    pub fn is_of_task(&self) -> bool {
+    /// Returns true if another task sent it.
+    pub fn is_from_task(&self) -> bool {
         matches!(self, Self::TaskMessage { .. })
     }
 
-    /// Tells whether a model ever sees it.
+    /// Returns true if a model sees it.
     pub fn is_visible(&self) -> bool {
         !matches!(self, Self::Compact)
     }

@@ -1,4 +1,4 @@
-//! A project: a git repository that Matrix works on, and how one is recognised after it was moved.
+//! A project: a git repository that Matrix works on, and how it is recognised after a move.
 
 use std::path::{Path, PathBuf};
 
@@ -7,26 +7,25 @@ use serde_json::{Map, Value};
 
 use crate::base::{ProjectId, Timestamp};
 
-/// A registered repository.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Project {
     pub id: ProjectId,
     pub name: String,
-    /// The top folder of its main checkout.
+    /// The root folder of its main checkout.
     pub path: PathBuf,
-    /// The branch that the root works on and finished work goes to.
+    /// The branch of the root task, into which finished work is merged.
     pub base_branch: String,
     pub created_at: Timestamp,
-    /// Folders that the repository or its worktrees were in before they were moved. Conversations may still name them.
+    /// Earlier folders of the repository or its worktrees. Conversations may still name them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<PathBuf>,
-    /// Fields of a newer version, kept as they are.
+    /// Fields of a newer version, preserved.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl Project {
-    /// Returns the project after its repository was moved to `top`. A name that came from the folder follows it.
+    /// Returns the project after its repository was moved to `top`. A name derived from the folder follows it.
     #[must_use]
     pub fn moved_to(&self, top: &Path) -> Self {
         let mut moved = self.clone();
@@ -41,7 +40,7 @@ impl Project {
         moved
     }
 
-    /// Notes a folder that is no longer in use.
+    /// Records a folder that is no longer in use.
     pub fn note_former(&mut self, folder: &Path) {
         if !self.former.iter().any(|known| known == folder) {
             self.former.push(folder.to_owned());
@@ -49,54 +48,54 @@ impl Project {
     }
 }
 
-/// How a repository relates to the projects of a data folder.
+/// The relation of a repository to the registered projects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recognised {
-    /// This project is registered for it, at its path.
+pub enum ProjectMatch {
+    /// This project is registered at its path.
     Registered(ProjectId),
     /// It belongs to this project, whose registered path no longer has it.
     Moved(ProjectId),
-    /// It belongs to this project, whose data is there and which the registry lacks.
+    /// It belongs to this project, which has data but is missing from the registry.
     Unlisted(ProjectId),
-    /// It is a copy of the repository of this project, and has none itself.
+    /// It is a copy of this project's repository, without a project of its own.
     Copy(ProjectId),
     Unknown,
 }
 
-/// What is known about the repository at `top` and about the projects that could own it.
-pub struct Evidence<'a> {
+/// The facts about the repository at `top` and the projects that could own it.
+pub struct RepositoryEvidence<'a> {
     pub top: &'a Path,
-    /// The projects that the mark in its git folder names.
+    /// The projects in the owners file of its git folder.
     pub marked: &'a [ProjectId],
     pub registered: &'a [Project],
-    /// Projects with data whose entry in the registry is missing.
+    /// Projects with data that are missing from the registry.
     pub unlisted: &'a [Project],
 }
 
-impl Evidence<'_> {
-    /// Decides whose repository it is. `is_elsewhere` tells whether the path of a project still holds its repository, as
-    /// a different one than this. The mark goes with a repository that is moved, so it counts more than the path.
-    pub fn recognise(&self, is_elsewhere: impl Fn(&Project) -> bool) -> Recognised {
+impl RepositoryEvidence<'_> {
+    /// Decides whose repository it is. `is_elsewhere` returns true if the path of a project still has its repository
+    /// and that is a different one. The owners file moves with a repository, so it counts more than the path.
+    pub fn recognise(&self, is_elsewhere: impl Fn(&Project) -> bool) -> ProjectMatch {
         let by_mark = |projects: &[Project]| -> Vec<Project> {
             let marked = self.marked.iter().filter_map(|id| projects.iter().find(|project| project.id == *id));
             marked.cloned().collect()
         };
         let (registered, unlisted) = (by_mark(self.registered), by_mark(self.unlisted));
         if let Some(project) = registered.iter().find(|project| project.path == self.top) {
-            return Recognised::Registered(project.id);
+            return ProjectMatch::Registered(project.id);
         }
         if let Some(project) = registered.iter().find(|project| !is_elsewhere(project)) {
-            return Recognised::Moved(project.id);
+            return ProjectMatch::Moved(project.id);
         }
         if let Some(project) = self.registered.iter().find(|project| project.path == self.top) {
-            return Recognised::Registered(project.id);
+            return ProjectMatch::Registered(project.id);
         }
         if let Some(project) = unlisted.iter().find(|project| project.path == self.top || !is_elsewhere(project)) {
-            return Recognised::Unlisted(project.id);
+            return ProjectMatch::Unlisted(project.id);
         }
         match registered.first().or(unlisted.first()) {
-            Some(project) => Recognised::Copy(project.id),
-            None => Recognised::Unknown,
+            Some(project) => ProjectMatch::Copy(project.id),
+            None => ProjectMatch::Unknown,
         }
     }
 }

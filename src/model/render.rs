@@ -1,15 +1,16 @@
-//! What a model sees of a message. One function, so that live and replayed conversations cannot differ.
+//! Renders messages for models. One function, so that live and replayed conversations cannot differ.
 //!
-//! Every message is wrapped in a tag that says where it comes from. No content can forge such a tag: attributes are
-//! escaped in full, and in bodies and tool results the `<` that would open or close one of ours is ([`neutral`]).
+//! Every message is wrapped in a tag that names its source. No content can forge such a tag: attributes are escaped
+//! in full, and in bodies and tool results every `<` that would start or end one of these tags is escaped
+//! ([`escape_tags`]).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::model::event::Verdict;
-use crate::model::message::{Message, Source, TreeAction};
+use crate::model::message::{Message, MessageSource, TreeAction};
 
-/// Every tag that [`render`] can write. A body that contains one of them is not us speaking.
+/// Every tag that [`render`] can write. In a body they are escaped.
 pub const TAGS: &[&str] = &[
     "user_message",
     "task_message",
@@ -25,18 +26,18 @@ pub const TAGS: &[&str] = &[
     "notice",
 ];
 
-/// Returns the text that stands for `message` in a conversation, or nothing if no model is to see it.
+/// Returns the text of `message` in a conversation, or `None` if no model sees it.
 pub fn render(message: &Message) -> Option<String> {
     let at = message.at.to_seconds_string();
     let tag = match &message.from {
-        Source::User | Source::Begin | Source::BeginFork | Source::Continue => {
+        MessageSource::User | MessageSource::Begin | MessageSource::BeginFork | MessageSource::Continue => {
             Tag::open("user_message").with("at", &at)
         }
-        Source::TaskMessage { task, title, request_reply } => {
+        MessageSource::TaskMessage { task, title, request_reply } => {
             let tag = Tag::open("task_message").with("at", &at).with("task", &task.to_string()).with("title", title);
             if *request_reply { tag.with("request_reply", "true") } else { tag }
         }
-        Source::TaskComplete { task, title, verdict } => {
+        MessageSource::TaskComplete { task, title, verdict } => {
             Tag::open("task_complete").with("at", &at).with("task", &task.to_string()).with("title", title).with(
                 "status",
                 match verdict {
@@ -45,35 +46,35 @@ pub fn render(message: &Message) -> Option<String> {
                 },
             )
         }
-        Source::UserMessageForwarded { task, title, woke } => {
+        MessageSource::UserMessageForwarded { task, title, woke } => {
             let tag = Tag::open("user_message_forwarded").with("at", &at).with("to_task", &task.to_string());
             let tag = tag.with("title", title);
             if *woke { tag.with("woke", "true") } else { tag }
         }
-        Source::TreeChange { task, title, action } => Tag::open("tree_change")
+        MessageSource::TreeChange { task, title, action } => Tag::open("tree_change")
             .with("at", &at)
             .with("task", &task.to_string())
             .with("title", title)
             .with("action", action_word(*action)),
-        Source::ClarifyResponse { ask, question, defaulted } => {
+        MessageSource::ClarifyResponse { ask, question, defaulted } => {
             let tag = Tag::open("clarify_response").with("at", &at).with("ask", &ask.to_string());
             let tag = tag.with("question", question);
             if *defaulted { tag.with("answered_by", "timeout") } else { tag }
         }
-        Source::CrossProject { project, name } => {
+        MessageSource::CrossProject { project, name } => {
             Tag::open("cross_project").with("at", &at).with("project", &project.to_string()).with("name", name)
         }
-        Source::BackgroundComplete { process, command, exit, duration_ms } => Tag::open("background_complete")
+        MessageSource::BackgroundComplete { process, command, exit, duration_ms } => Tag::open("background_complete")
             .with("at", &at)
             .with("id", process)
             .with("command", command)
             .with("exit", &exit.map_or_else(|| "unknown".to_owned(), |code| code.to_string()))
             .with("duration_ms", &duration_ms.to_string()),
-        Source::WorkContext => Tag::open("work_context").with("at", &at),
-        Source::CompactedResume => Tag::open("compacted_resume").with("at", &at),
-        Source::Interrupt => Tag::open("interrupt").with("at", &at),
-        Source::Notice => Tag::open("notice").with("at", &at),
-        Source::Compact => return None,
+        MessageSource::WorkContext => Tag::open("work_context").with("at", &at),
+        MessageSource::CompactedResume => Tag::open("compacted_resume").with("at", &at),
+        MessageSource::Interrupt => Tag::open("interrupt").with("at", &at),
+        MessageSource::Notice => Tag::open("notice").with("at", &at),
+        MessageSource::Compact => return None,
     };
     Some(tag.around(&message.body))
 }
@@ -110,11 +111,11 @@ impl Tag {
 
     fn around(self, body: &str) -> String {
         let Self { name, open } = self;
-        if body.is_empty() { format!("{open}/>") } else { format!("{open}>\n{}\n</{name}>", neutral(body)) }
+        if body.is_empty() { format!("{open}/>") } else { format!("{open}>\n{}\n</{name}>", escape_tags(body)) }
     }
 }
 
-/// Returns `value` as it may stand between quotes.
+/// Returns `value` escaped for a quoted attribute.
 fn attribute(value: &str) -> Cow<'_, str> {
     if !value.contains(|c: char| matches!(c, '&' | '>' | '"') || BRACKETS.contains(&c) || c.is_control()) {
         return Cow::Borrowed(value);
@@ -133,55 +134,54 @@ fn attribute(value: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns `body` with every `<` escaped that would start one of our tags. Other markup and code stay as they are.
-pub fn neutral(body: &str) -> Cow<'_, str> {
+/// Returns `body` with every `<` escaped that would start one of our tags. Other markup and code stay unchanged.
+pub fn escape_tags(body: &str) -> Cow<'_, str> {
     let mut out = String::new();
-    let mut kept = 0;
+    let mut copied = 0;
     for (at, bracket) in body.match_indices(BRACKETS) {
         let after = at + bracket.len();
         if starts_tag(&body[after..]) {
-            out.push_str(&body[kept..at]);
+            out.push_str(&body[copied..at]);
             out.push_str(ESCAPED);
-            kept = after;
+            copied = after;
         }
     }
-    if kept == 0 {
+    if copied == 0 {
         return Cow::Borrowed(body);
     }
-    out.push_str(&body[kept..]);
+    out.push_str(&body[copied..]);
     Cow::Owned(out)
 }
 
-/// Undoes [`neutral`]: a model that quotes what it was shown means what stands in the file.
-pub fn restored(text: &str) -> Cow<'_, str> {
+/// Undoes [`escape_tags`]: a model that quotes escaped text means the original text of the file.
+pub fn unescape_tags(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
-    let mut kept = 0;
+    let mut copied = 0;
     for (at, _) in text.match_indices(ESCAPED) {
         if starts_tag(&text[at + ESCAPED.len()..]) {
-            out.push_str(&text[kept..at]);
+            out.push_str(&text[copied..at]);
             out.push('<');
-            kept = at + ESCAPED.len();
+            copied = at + ESCAPED.len();
         }
     }
-    if kept == 0 {
+    if copied == 0 {
         return Cow::Borrowed(text);
     }
-    out.push_str(&text[kept..]);
+    out.push_str(&text[copied..]);
     Cow::Owned(out)
 }
 
-/// What a reader takes for the beginning of a tag: the bracket itself, and its wide and small forms.
+/// Characters that read like the start of a tag: the bracket itself, and its wide and small forms.
 const BRACKETS: [char; 3] = ['<', '\u{ff1c}', '\u{fe64}'];
 const ESCAPED: &str = "&lt;";
 
-/// Tells whether what follows a `<` reads as one of our tags, however it is spelled or spaced.
+/// Returns true if the text after a `<` reads like one of our tags, however it is spelled or spaced.
 fn starts_tag(after: &str) -> bool {
     let name = after.trim_start_matches(|c: char| c == '/' || c.is_whitespace() || is_invisible(c));
     TAGS.iter().any(|tag| is_named(name, tag))
 }
 
-/// Tells whether `text` begins with the name `tag`, in any case, and whatever invisible characters are between its
-/// letters.
+/// Returns true if `text` starts with the name `tag`, ignoring case and invisible characters between its letters.
 fn is_named(text: &str, tag: &str) -> bool {
     let mut chars = text.chars();
     for letter in tag.chars() {
@@ -193,7 +193,7 @@ fn is_named(text: &str, tag: &str) -> bool {
     !chars.as_str().starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Tells whether a character takes no room, so that a tag looks whole with it inside.
+/// Returns true if a character is invisible, so that a tag looks complete with it inside.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

@@ -8,29 +8,29 @@ fn source_of_ids() -> IdSource {
 }
 
 /// One message of every source, with `text` wherever a text goes.
-fn every_source(text: &str) -> Vec<Source> {
+fn every_source(text: &str) -> Vec<MessageSource> {
     let ids = source_of_ids();
     let (task, title) = (TaskId::fresh(&ids), text.to_owned());
     vec![
-        Source::User,
-        Source::TaskMessage { task, title: title.clone(), request_reply: false },
-        Source::TaskMessage { task, title: title.clone(), request_reply: true },
-        Source::TaskComplete { task, title: title.clone(), verdict: Verdict::Passed },
-        Source::TaskComplete { task, title: title.clone(), verdict: Verdict::Failed },
-        Source::UserMessageForwarded { task, title: title.clone(), woke: true },
-        Source::TreeChange { task, title: title.clone(), action: TreeAction::Moved },
-        Source::ClarifyResponse { ask: AskId::fresh(&ids), question: title.clone(), defaulted: true },
-        Source::CrossProject { project: ProjectId::fresh(&ids), name: title.clone() },
-        Source::BackgroundComplete { process: title.clone(), command: title, exit: None, duration_ms: 7 },
-        Source::WorkContext,
-        Source::CompactedResume,
-        Source::Compact,
-        Source::Interrupt,
-        Source::Notice,
+        MessageSource::User,
+        MessageSource::TaskMessage { task, title: title.clone(), request_reply: false },
+        MessageSource::TaskMessage { task, title: title.clone(), request_reply: true },
+        MessageSource::TaskComplete { task, title: title.clone(), verdict: Verdict::Passed },
+        MessageSource::TaskComplete { task, title: title.clone(), verdict: Verdict::Failed },
+        MessageSource::UserMessageForwarded { task, title: title.clone(), woke: true },
+        MessageSource::TreeChange { task, title: title.clone(), action: TreeAction::Moved },
+        MessageSource::ClarifyResponse { ask: AskId::fresh(&ids), question: title.clone(), defaulted: true },
+        MessageSource::CrossProject { project: ProjectId::fresh(&ids), name: title.clone() },
+        MessageSource::BackgroundComplete { process: title.clone(), command: title, exit: None, duration_ms: 7 },
+        MessageSource::WorkContext,
+        MessageSource::CompactedResume,
+        MessageSource::Compact,
+        MessageSource::Interrupt,
+        MessageSource::Notice,
     ]
 }
 
-fn rendered(from: Source, body: &str) -> Option<String> {
+fn rendered(from: MessageSource, body: &str) -> Option<String> {
     let at = Timestamp::from_millis(1_800_000_000_999);
     render(&Message::new(MessageId::fresh(&source_of_ids()), at, from, body))
 }
@@ -38,7 +38,7 @@ fn rendered(from: Source, body: &str) -> Option<String> {
 /// Finds tags as a lenient reader does: any case, any blanks, slashes and invisible characters after the bracket.
 fn tags_in(text: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
-    // What takes no room is not seen.
+    // Characters without width are invisible.
     let text: String = text.chars().filter(|c| !matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{ad}')).collect();
     let text = text.replace('\u{ff1c}', "<");
     for (at, _) in text.match_indices('<') {
@@ -58,7 +58,7 @@ fn assert_not_forged(text: &str, body: &str) {
     for from in every_source(text) {
         let context = format!("{from:?} {body:?}");
         let Some(shown) = rendered(from.clone(), body) else {
-            assert_eq!(from, Source::Compact, "{context}");
+            assert_eq!(from, MessageSource::Compact, "{context}");
             continue;
         };
         let tags = tags_in(&shown);
@@ -75,20 +75,20 @@ fn assert_not_forged(text: &str, body: &str) {
 }
 
 #[test]
-fn a_message_reads_as_it_should() {
+fn messages_are_rendered_in_tags() {
     let [task, ..] = [TaskId::from_ulid(ulid::Ulid::nil())];
-    let from = Source::TaskMessage { task, title: "A \"b\" <c> & d\ne".to_owned(), request_reply: true };
+    let from = MessageSource::TaskMessage { task, title: "A \"b\" <c> & d\ne".to_owned(), request_reply: true };
     assert_eq!(
         rendered(from, "if a < b { <div>ok</div> }").unwrap(),
         "<task_message at=\"2027-01-15T08:00:00Z\" task=\"00000000000000000000000000\" \
          title=\"A &quot;b&quot; &lt;c&gt; &amp; d e\" request_reply=\"true\">\nif a < b { <div>ok</div> }\n</task_message>"
     );
-    assert_eq!(rendered(Source::Interrupt, "").unwrap(), "<interrupt at=\"2027-01-15T08:00:00Z\"/>");
-    assert_eq!(rendered(Source::Compact, "never seen"), None);
+    assert_eq!(rendered(MessageSource::Interrupt, "").unwrap(), "<interrupt at=\"2027-01-15T08:00:00Z\"/>");
+    assert_eq!(rendered(MessageSource::Compact, "never seen"), None);
 }
 
 #[test]
-fn every_source_has_a_tag_that_is_guarded() {
+fn every_source_has_a_protected_tag() {
     let mut seen: Vec<_> =
         every_source("x").into_iter().filter_map(|from| Some(tags_in(&rendered(from, "")?)[0].0.clone())).collect();
     seen.sort();
@@ -129,22 +129,22 @@ fn no_spelling_of_a_tag_gets_through() {
 }
 
 #[test]
-fn what_was_escaped_is_restored_and_nothing_else() {
+fn only_escaped_tags_are_unescaped() {
     for body in ["a</interrupt>b", "<notice>x</notice>", "<user_message at=\"now\">"] {
-        assert_eq!(restored(&neutral(body)), body);
+        assert_eq!(unescape_tags(&escape_tags(body)), body);
     }
     for body in ["a &lt; b", "&lt;div&gt;", "plain", "&lt;notices>"] {
-        assert!(matches!(restored(body), Cow::Borrowed(same) if same == body), "{body}");
+        assert!(matches!(unescape_tags(body), Cow::Borrowed(same) if same == body), "{body}");
     }
 }
 
 #[test]
-fn code_and_markup_stay_as_they_are() {
+fn other_markup_and_code_stay_unchanged() {
     for body in ["a < b && c > d", "<task_messages>", "<user>", "Vec<Task>", "</div>", "x <", "<é>", "<usér_message>"]
     {
-        assert!(matches!(neutral(body), Cow::Borrowed(same) if same == body), "{body}");
+        assert!(matches!(escape_tags(body), Cow::Borrowed(same) if same == body), "{body}");
     }
-    assert_eq!(neutral("a</interrupt>b"), "a&lt;/interrupt>b");
+    assert_eq!(escape_tags("a</interrupt>b"), "a&lt;/interrupt>b");
 }
 
 proptest! {
@@ -157,7 +157,7 @@ proptest! {
     }
 }
 
-/// Text made of what forgers use.
+/// Text made of parts of forged tags.
 fn content() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => prop::sample::select(TAGS).prop_map(str::to_owned),

@@ -1,28 +1,28 @@
-//! Reads the tail of a log: what state it was left in, and whether anything is owed. One classifier for boot, launch
-//! and run, so that they cannot disagree.
+//! Classifies the tail of a log: how the session was left, and whether a run has work to do. One classifier for boot,
+//! launch and run, so that they cannot disagree.
 
 use crate::model::control::Control;
 use crate::model::conversation::Role;
 use crate::model::event::{Event, Exit, InterruptReason, ResumeShape};
 use crate::model::fold::{OpenCall, SessionState};
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 
 const STOPPED: Exit = Exit::Interrupted(InterruptReason::Stopped);
 
 /// How a session was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// Nothing has been said yet.
+    /// It has no conversation yet.
     Fresh,
     /// The model owes a response.
     Interrupted,
     /// The agent waits for messages, by its own call.
     PendingYield { call: OpenCall },
-    /// The agent declared itself done.
+    /// The agent declared the task done.
     PendingDone { call: OpenCall },
     /// The agent ended its turn and waits.
     Parked,
-    /// Calls were never answered: the run died while they ran.
+    /// Calls without a result: the run died while they ran.
     NeedsRepair { orphans: Vec<OpenCall> },
 }
 
@@ -38,25 +38,25 @@ impl Resume {
         }
     }
 
-    /// Tells whether a run would have anything to do. Where it would not, none is started: a restart with fifty
-    /// sleeping agents makes no call and starts no process.
-    pub fn owes_work(&self, state: &SessionState) -> bool {
-        // What the person stopped stays stopped, until somebody says something after that.
+    /// Returns true if a run would have work to do. Otherwise none is started: a restart with fifty idle agents sends
+    /// no requests and starts no processes.
+    pub fn has_work(&self, state: &SessionState) -> bool {
+        // A stopped task stays stopped until it receives a message after that.
         let stop = state.turns.last_exit.as_ref().filter(|last| last.exit == STOPPED);
         let heeded = |message: &Message| stop.is_none_or(|stop| stop.precedes(message));
-        let spoken_to = state.messages.iter().any(|message| state.is_called_by(message) && heeded(message));
+        let spoken_to = state.messages.iter().any(|message| state.is_woken_by(message) && heeded(message));
         if spoken_to || !state.decisions.is_empty() {
             return true;
         }
-        // Waiting for an answer needs nobody to do the waiting.
-        if state.asks.iter().any(|ask| ask.kind().is_of_run()) {
+        // Waiting for an answer needs no run.
+        if state.asks.iter().any(|ask| ask.kind().is_raised_by_run()) {
             return false;
         }
-        // Whoever slept until a process ended has to be told that it is gone. An ended task waits for nothing.
+        // An agent that slept until a process ended must learn that it is gone. An ended task waits for nothing.
         if !state.background.is_empty() && !state.is_ended() {
             return true;
         }
-        let cut_short = state.messages.iter().any(|message| message.from == Source::Interrupt);
+        let cut_short = state.messages.iter().any(|message| message.from == MessageSource::Interrupt);
         let stopped = stop.is_some();
         match self {
             Self::NeedsRepair { .. } | Self::Interrupted => !cut_short && !stopped,
@@ -65,18 +65,18 @@ impl Resume {
     }
 }
 
-/// Says how the session with this active log was left.
+/// Classifies the session with this active chain.
 pub fn classify(events: &[Event]) -> Resume {
     of(&SessionState::replay(events))
 }
 
-/// As [`classify`], from what was already folded.
+/// Like [`classify`], from a folded state.
 pub fn of(state: &SessionState) -> Resume {
     let open = &state.turns.open;
     if let [call] = open.as_slice() {
         match Control::of(&call.name) {
             Some(Control::Yield) => return Resume::PendingYield { call: call.clone() },
-            // A call that was never accepted, because the run died before it could be, is as unfinished as any other.
+            // A `done` that was never accepted, because the run died first, is as unfinished as any other call.
             Some(Control::Done) if matches!(state.turns.exit(), Some(Exit::DonePassed | Exit::DoneFailed)) => {
                 return Resume::PendingDone { call: call.clone() };
             }
@@ -86,7 +86,7 @@ pub fn of(state: &SessionState) -> Resume {
     if !open.is_empty() {
         return Resume::NeedsRepair { orphans: open.clone() };
     }
-    match state.turns.voice {
+    match state.turns.last_role {
         None => Resume::Fresh,
         Some(Role::User) => Resume::Interrupted,
         Some(Role::Assistant) => Resume::Parked,

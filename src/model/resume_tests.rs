@@ -8,14 +8,14 @@ fn log(ids: &IdSource, bodies: Vec<Body>) -> Vec<Event> {
 }
 
 fn spoken(ids: &IdSource, mut more: Vec<Body>) -> Vec<Event> {
-    let hello = message(ids, Source::User, "Hello");
+    let hello = message(ids, MessageSource::User, "Hello");
     let taken = consumed(&hello);
     let mut bodies = vec![hello.into(), taken];
     bodies.append(&mut more);
     log(ids, bodies)
 }
 
-/// The tails that a log can have, and what each is.
+/// The tails that a log can have, with their classification.
 fn tails(ids: &IdSource) -> Vec<(&'static str, Vec<Event>, ResumeShape)> {
     let calls = |names: &[&str]| -> Vec<Body> { names.iter().map(|name| call(name, name).into()).collect() };
     let passed: Body = RunEnded::from(Exit::DonePassed).into();
@@ -25,9 +25,9 @@ fn tails(ids: &IdSource) -> Vec<(&'static str, Vec<Event>, ResumeShape)> {
     };
     vec![
         ("nothing", Vec::new(), ResumeShape::Fresh),
-        ("sent, not read", log(ids, vec![message(ids, Source::User, "Hello").into()]), ResumeShape::Fresh),
+        ("sent, not read", log(ids, vec![message(ids, MessageSource::User, "Hello").into()]), ResumeShape::Fresh),
         ("read", spoken(ids, Vec::new()), ResumeShape::Interrupted),
-        ("answered", spoken(ids, vec![said("Hi."), ended(ids, StopReason::EndTurn)]), ResumeShape::Parked),
+        ("answered", spoken(ids, vec![assistant_text("Hi."), ended(ids, StopReason::EndTurn)]), ResumeShape::Parked),
         ("a call", spoken(ids, calls(&["bash"])), ResumeShape::NeedsRepair),
         (
             "calls, one answered",
@@ -49,7 +49,7 @@ fn tails(ids: &IdSource) -> Vec<(&'static str, Vec<Event>, ResumeShape)> {
 }
 
 #[test]
-fn every_tail_has_a_name() {
+fn every_tail_is_classified() {
     let ids = ids();
     for (what, events, shape) in tails(&ids) {
         assert_eq!(classify(&events).shape(), shape, "{what}");
@@ -57,22 +57,22 @@ fn every_tail_has_a_name() {
 }
 
 #[test]
-fn work_is_owed_by_what_broke_off_and_by_what_was_spoken_to() {
+fn interrupted_sessions_and_those_with_messages_have_work() {
     let ids = ids();
-    let pending = |sources: &[Source]| {
+    let pending = |sources: &[MessageSource]| {
         let mut state = SessionState::default();
         sources.iter().for_each(|from| state.apply(&event(&ids, message(&ids, from.clone(), "x"))));
         state
     };
-    let (quiet, spoken, cut) = (pending(&[]), pending(&[Source::User]), pending(&[Source::Interrupt]));
-    let both = pending(&[Source::Interrupt, Source::User]);
+    let (quiet, spoken, cut) = (pending(&[]), pending(&[MessageSource::User]), pending(&[MessageSource::Interrupt]));
+    let both = pending(&[MessageSource::Interrupt, MessageSource::User]);
     for (what, events, shape) in tails(&ids) {
         let resume = classify(&events);
         let broke_off = matches!(shape, ResumeShape::Interrupted | ResumeShape::NeedsRepair);
-        assert_eq!(resume.owes_work(&quiet), broke_off, "{what}");
-        assert!(resume.owes_work(&spoken), "{what}");
-        assert!(!resume.owes_work(&cut), "{what}: a person who cut in wants it to stay quiet");
-        assert!(resume.owes_work(&both), "{what}");
-        assert!(!resume.owes_work(&pending(&[Source::WorkContext])) || broke_off, "{what}");
+        assert_eq!(resume.has_work(&quiet), broke_off, "{what}");
+        assert!(resume.has_work(&spoken), "{what}");
+        assert!(!resume.has_work(&cut), "{what}: an interrupted agent stays quiet");
+        assert!(resume.has_work(&both), "{what}");
+        assert!(!resume.has_work(&pending(&[MessageSource::WorkContext])) || broke_off, "{what}");
     }
 }

@@ -1,32 +1,32 @@
-//! A run as the engine sees it, whoever carries it out: what is said to it and how it ends.
+//! A run as the engine sees it, independent of the backend: its commands and how it ends.
 
 use std::sync::Arc;
 
 use crate::base::MessageId;
 use crate::model::event::{Event, Exit, InterruptReason};
 
-/// What can be said to a run that is alive.
+/// A command to a live run.
 #[derive(Debug)]
 pub enum RunCommand {
-    /// Somebody wrote into the session.
-    Hear(Arc<Event>),
-    /// The user takes messages back.
+    /// An event was appended to the session.
+    Deliver(Arc<Event>),
+    /// The user withdraws messages.
     Withdraw(Vec<MessageId>),
-    /// Cut the turn short and keep the session.
+    /// Interrupt the turn and keep the session.
     Interrupt,
-    /// Let the command that a call waits for go on in the background.
+    /// Move the command of a call to the background.
     Background { call: String },
-    /// End a process in the background.
+    /// Kill a background process.
     Kill { process: String },
     /// End the run.
     Teardown(InterruptReason),
 }
 
-/// How a run came to its end.
+/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// As the last event of its session says.
+    /// As recorded in the last event of its session.
     Exited(Exit),
-    /// It had nothing to do. What reached it too late is in the session: whoever started it looks.
-    Resting,
+    /// It had nothing to do. Messages that reached it too late are in the session: the caller checks for them.
+    Idle,
 }

@@ -1,5 +1,4 @@
-//! What is looked for over all tasks of a project, and what is found: plain data between the index, the commands and
-//! the screen.
+//! Queries and results of the search over all tasks of a project, shared by the index, the CLI and the screen.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,54 +9,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{EventId, TaskId, Timestamp};
 
-/// What to look for. Nothing in the words is an operator: they are what a person wrote.
+/// A search query. The words contain no operators.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// Words that must all be there. The start of a word stands for it; a part in double quotes must stand together.
+pub struct SearchQuery {
+    /// Words that must all match. A prefix of a word is enough; a part in double quotes must match as a phrase.
     pub words: String,
-    /// Only in this task and what is below it.
+    /// Only this task and its descendants.
     pub below: Option<TaskId>,
     /// Not before this moment.
     pub since: Option<Timestamp>,
     /// Before this moment.
     pub until: Option<Timestamp>,
-    /// How many places are wanted at most.
+    /// The most hits to return.
     pub limit: usize,
 }
 
-/// Where something was found.
+/// The kind of text that a hit is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum HitKind {
     Title,
     Description,
-    /// What a round of work came to.
+    /// The result of a task.
     Result,
-    /// Something said to the task.
+    /// A message to the task.
     Message,
-    /// Something its agent said.
-    Said,
+    /// Text of the agent.
+    #[serde(rename = "said")]
+    AgentText,
     Thinking,
-    /// What a tool was asked.
+    /// A tool call.
     Call,
-    /// What a tool gave.
+    /// The output of a tool.
     Output,
-    /// The summary that a compaction left.
+    /// The summary of a compaction.
     Summary,
-    /// A question to the person.
+    /// A question to the user.
     Question,
-    /// What the person answered.
+    /// The user's answer.
     Answer,
     Error,
 }
 
-impl Place {
+impl HitKind {
     pub const ALL: [Self; 12] = [
         Self::Title,
         Self::Description,
         Self::Result,
         Self::Message,
-        Self::Said,
+        Self::AgentText,
         Self::Thinking,
         Self::Call,
         Self::Output,
@@ -73,7 +73,7 @@ impl Place {
             Self::Description => "description",
             Self::Result => "result",
             Self::Message => "message",
-            Self::Said => "agent",
+            Self::AgentText => "agent",
             Self::Thinking => "thinking",
             Self::Call => "call",
             Self::Output => "output",
@@ -85,41 +85,39 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for HitKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.word())
     }
 }
 
-/// One place where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
     pub task: TaskId,
-    /// What the task is called now.
+    /// The current title of the task.
     pub title: String,
-    /// The event that says it. Nothing: the task says it of itself.
+    /// The event with the text. `None` for the task's own fields.
     pub event: Option<EventId>,
-    pub place: Place,
+    pub place: HitKind,
     pub at: Timestamp,
-    /// The text around the words, on one line, as it was written: not yet safe to show.
+    /// One line of text around the words, as written: must be sanitized before display.
     pub excerpt: String,
-    /// Where in the excerpt the words stand, in bytes.
+    /// The byte ranges of the words in the excerpt.
     pub marks: Vec<Range<usize>>,
-    /// The conversation was taken back to before it.
+    /// The text is not part of the active conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rewound: bool,
 }
 
-/// What was found, best first.
+/// The hits, best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct SearchResults {
     pub hits: Vec<Hit>,
-    /// There are more places than were asked for.
+    /// There are more hits than the limit.
     pub more: bool,
 }
 
-/// Returns the moment that a person means: `3h`, `2d`, `1w` ago, a day such as `2026-11-01` where they live, or a moment
-/// spelled out.
+/// Parses a moment: `3h`, `2d`, `1w` ago, a local date such as `2026-11-01`, or a timestamp.
 pub fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let text = text.trim();
     if let Some(millis) = ago(text) {

@@ -8,7 +8,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 #[test]
-fn a_moment_is_a_while_ago_a_day_or_spelled_out() {
+fn a_moment_is_relative_a_date_or_a_timestamp() {
     let now = at("2026-11-16T12:00:00Z");
     let zone = TimeZone::fixed(offset(2));
     let moment = |text| moment(text, now, &zone);

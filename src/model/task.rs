@@ -9,39 +9,39 @@ use serde_json::{Map, Value};
 use crate::base::{MicroUsd, TaskId, Timestamp};
 use crate::model::event::Verdict;
 
-/// Who does the work of the root, and of a task for which nobody was chosen.
+/// The default profiles of the root and of other tasks.
 pub const ROOT_PROFILE: &str = "orchestrator";
-pub const USUAL_PROFILE: &str = "engineer";
+pub const DEFAULT_PROFILE: &str = "engineer";
 
-/// Where a task stands: `draft → pending → in_progress → passed | failed → closed`.
+/// The status of a task: `draft → pending → in_progress → passed | failed → closed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Written down, not to be started.
+    /// Not to be started yet.
     Draft,
-    /// Ready; starts when it is spoken to.
+    /// Ready; starts with its first message.
     Pending,
-    /// An agent has it, awake or asleep.
+    /// An agent works on it, awake or asleep.
     InProgress,
     Passed,
     Failed,
-    /// Put away. Its worktree is gone, its session and its archived work are not.
+    /// Closed. Its worktree is removed; its session and its archived work are kept.
     Closed,
 }
 
 impl Status {
     pub const ALL: [Self; 6] = [Self::Draft, Self::Pending, Self::InProgress, Self::Passed, Self::Failed, Self::Closed];
 
-    /// Returns the word that stands in files and in what programs read.
+    /// Returns the stored name.
     pub fn word(self) -> &'static str {
         match self {
             Self::InProgress => "in_progress",
-            Self::Draft | Self::Pending | Self::Passed | Self::Failed | Self::Closed => self.said(),
+            Self::Draft | Self::Pending | Self::Passed | Self::Failed | Self::Closed => self.label(),
         }
     }
 
-    /// Returns how a person says it.
-    pub fn said(self) -> &'static str {
+    /// Returns the name for display.
+    pub fn label(self) -> &'static str {
         match self {
             Self::Draft => "draft",
             Self::Pending => "pending",
@@ -55,11 +55,11 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.said())
+        f.pad(self.label())
     }
 }
 
-/// Who made a change. The only difference between what a person and an agent does to the tree.
+/// Who made a change. The only difference between changes of the user and of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EditedBy {
@@ -67,15 +67,15 @@ pub enum EditedBy {
     Agent,
 }
 
-/// What happens to a recurring task's session when it comes round again.
+/// What happens to a recurring task's session at the next run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recurring {
     #[default]
     None,
-    /// Each round starts with an empty session.
+    /// Each run starts with an empty session.
     Reset,
-    /// Each round continues the session.
+    /// Each run continues the session.
     Continue,
 }
 
@@ -86,7 +86,7 @@ impl Recurring {
     }
 }
 
-/// The mark a person gives a task.
+/// The colour that a user gives a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Colour {
@@ -99,9 +99,9 @@ pub enum Colour {
     Gray,
 }
 
-/// What one round of work came to.
+/// The result of one run of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResultRound {
+pub struct TaskResult {
     pub verdict: Verdict,
     pub result: String,
     pub at: Timestamp,
@@ -117,70 +117,70 @@ pub struct TaskNode {
     pub status: Status,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// The sub tasks, in the order the person sees.
+    /// The sub tasks in display order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<TaskId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
-    /// The limit that was given to this task. Without one, the profile and the settings decide.
+    /// The task's own budget. `None` uses the profile and the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<MicroUsd>,
-    /// Who gave or removed the limit. Absent in trees of earlier versions: see [`TaskNode::budget_set_by`].
+    /// Who set or removed the budget. Absent in trees of earlier versions: see [`TaskNode::budget_set_by`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_by: Option<EditedBy>,
-    /// The limit of one round that a recurring task's file asks for. It can only lower the others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub round_budget: Option<MicroUsd>,
-    /// What the task had cost when its last round began. A limit counts from there.
-    #[serde(default, skip_serializing_if = "MicroUsd::is_zero")]
-    pub round_cost: MicroUsd,
-    /// What sub tasks had cost that are deleted by now. It counts against the limits like what the others cost.
+    /// The budget of one run, from a recurring task's file. It can only lower the others.
+    #[serde(rename = "round_budget", default, skip_serializing_if = "Option::is_none")]
+    pub recurring_run_budget: Option<MicroUsd>,
+    /// The cost of the task when its last recurring run started. Budgets count from there.
+    #[serde(rename = "round_cost", default, skip_serializing_if = "MicroUsd::is_zero")]
+    pub cost_before_run: MicroUsd,
+    /// The cost of deleted sub tasks. It counts against the budgets like that of the others.
     #[serde(default, skip_serializing_if = "MicroUsd::is_zero")]
     pub deleted_cost: MicroUsd,
-    /// What checks its work. Nothing: whatever checks the project's.
+    /// The command that checks its work. `None` uses the project's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
     pub edited_by: EditedBy,
     #[serde(default, skip_serializing_if = "Recurring::is_none")]
     pub recurring: Recurring,
-    /// When its last round began, if it is recurring.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub round: Option<Timestamp>,
+    /// When the last recurring run started.
+    #[serde(rename = "round", default, skip_serializing_if = "Option::is_none")]
+    pub last_recurring_run: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colour: Option<Colour>,
-    /// Who does the work. Bound when the task is made.
+    /// The profile, fixed at creation.
     pub profile: String,
-    /// It is to go on from another task, and does not have all of that yet. Found so at the start, it is undone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub half_made: bool,
-    /// It was made to begin at once, and its agent has not started yet. Found without a first message when the project is
-    /// opened, it is sent one.
+    /// The task is an unfinished fork of another one. If this is set when the project is opened, the fork is undone.
+    #[serde(rename = "half_made", default, skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished_fork: bool,
+    /// The task should start at once, and its agent has not started yet. If it has no first message when the project
+    /// is opened, it is sent one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub starting: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub results: Vec<ResultRound>,
+    pub results: Vec<TaskResult>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Fields of a newer version, kept as they are.
+    /// Fields of a newer version, preserved.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl TaskNode {
-    /// Returns who does the work, where that is not whoever usually does.
-    pub fn unusual_profile(&self) -> Option<&str> {
-        Some(self.profile.as_str()).filter(|profile| ![ROOT_PROFILE, USUAL_PROFILE].contains(profile))
+    /// Returns the profile, if it is not the default one.
+    pub fn non_default_profile(&self) -> Option<&str> {
+        Some(self.profile.as_str()).filter(|profile| ![ROOT_PROFILE, DEFAULT_PROFILE].contains(profile))
     }
 
-    /// Returns who gave this task its own limit, or removed it. `None` if nobody did. Trees of earlier versions do not say
-    /// who did; there, whoever changed the task last counts.
+    /// Returns who set or removed the task's own budget, or `None` if it was never set. Trees of earlier versions do
+    /// not record that; there, the last editor of the task counts.
     pub fn budget_set_by(&self) -> Option<EditedBy> {
         self.budget_by.or_else(|| self.budget.map(|_| self.edited_by))
     }
 
-    /// Returns a new task with nothing but a name.
+    /// Returns a new task with only a title.
     pub fn new(id: TaskId, title: impl Into<String>, profile: impl Into<String>, now: Timestamp) -> Self {
         Self {
             id,
@@ -193,16 +193,16 @@ impl TaskNode {
             worktree: None,
             budget: None,
             budget_by: None,
-            round_budget: None,
-            round_cost: MicroUsd::ZERO,
+            recurring_run_budget: None,
+            cost_before_run: MicroUsd::ZERO,
             deleted_cost: MicroUsd::ZERO,
             verify: None,
             edited_by: EditedBy::Agent,
             recurring: Recurring::None,
-            round: None,
+            last_recurring_run: None,
             colour: None,
             profile: profile.into(),
-            half_made: false,
+            unfinished_fork: false,
             starting: false,
             results: Vec::new(),
             created_at: now,

@@ -1,4 +1,4 @@
-//! What a model is told about a tool.
+//! The specification of a tool for a model.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::base::Json;
 /// A tool as offered to a model. Frozen per segment in `session_config`, byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// The name on the wire: `mcp__<server>__<name>`.
+    /// The wire name: `mcp__<server>__<name>`.
     pub name: String,
     pub description: String,
     /// JSON Schema of the input object.

@@ -1,13 +1,13 @@
-//! How tools are called on the wire, in one place.
+//! The wire names of tools.
 //!
-//! Ours are `mcp__mxd__<name>`, those of external servers `mcp__<server>__<name>`. Old logs name tools as they were
-//! called then; [`canonical`] knows what they are called now.
+//! Built-in tools are `mcp__mxd__<name>`, those of external servers `mcp__<server>__<name>`. Old logs use earlier
+//! names; [`canonical`] maps them to the current ones.
 
 use std::borrow::Cow;
 
 const PREFIX: &str = "mcp__";
 const SEPARATOR: &str = "__";
-/// The server name of our own tools.
+/// The server name of the built-in tools.
 pub const OWN: &str = "mxd";
 
 pub const BACKGROUND: &str = "background";
@@ -35,7 +35,7 @@ pub const UPDATE_TASK: &str = "update_task";
 pub const WRITE_FILE: &str = "write_file";
 pub const YIELD: &str = "yield";
 
-/// Every tool of our own.
+/// Every built-in tool.
 pub const ALL: [&str; 24] = [
     BACKGROUND,
     BASH,
@@ -63,11 +63,11 @@ pub const ALL: [&str; 24] = [
     YIELD,
 ];
 
-/// Those of our own that look and change nothing. Running one again, or having run one that nobody remembers, harms
-/// nobody. (What servers say of their tools is not relied on.)
-pub const READING: [&str; 7] = [GET_TASK, GET_TREE, LIST_FILES, LIST_PROJECTS, READ_FILE, SEARCH, SEARCH_TASKS];
+/// The built-in tools without side effects. Running one again is harmless. (The claims of external servers are not
+/// trusted.)
+pub const READ_ONLY: [&str; 7] = [GET_TASK, GET_TREE, LIST_FILES, LIST_PROJECTS, READ_FILE, SEARCH, SEARCH_TASKS];
 
-/// Names that our tools had once, or that models are used to, and what they are now.
+/// Earlier names of the built-in tools, and names that models expect, with the current ones.
 const ALIASES: &[(&str, &str)] = &[
     ("exec", BASH),
     ("shell", BASH),
@@ -80,28 +80,28 @@ const ALIASES: &[(&str, &str)] = &[
     ("write", WRITE_FILE),
 ];
 
-/// Tells whether a call by this name only reads.
-pub fn only_reads(name: &str) -> bool {
-    matches!(split(&canonical(name)), Some((OWN, tool)) if READING.contains(&tool))
+/// Returns true if the tool is read-only.
+pub fn is_read_only(name: &str) -> bool {
+    matches!(split(&canonical(name)), Some((OWN, tool)) if READ_ONLY.contains(&tool))
 }
 
-/// Returns the name of one of our tools on the wire.
+/// Returns the wire name of a built-in tool.
 pub fn wire(name: &str) -> String {
     external(OWN, name)
 }
 
-/// Returns the name of a server's tool on the wire.
+/// Returns the wire name of a server's tool.
 pub fn external(server: &str, name: &str) -> String {
     format!("{PREFIX}{server}{SEPARATOR}{name}")
 }
 
-/// Returns server and tool of a name on the wire.
+/// Returns the server and the tool of a wire name.
 pub fn split(wire: &str) -> Option<(&str, &str)> {
     wire.strip_prefix(PREFIX)?.split_once(SEPARATOR).filter(|(server, name)| !server.is_empty() && !name.is_empty())
 }
 
-/// Returns the part of a name that a person reads: `bash`, or `server/tool` for an external one.
-pub fn shown(wire: &str) -> Cow<'_, str> {
+/// Returns the name for display: `bash`, or `server/tool` for an external one.
+pub fn display_name(wire: &str) -> Cow<'_, str> {
     match split(wire) {
         Some((OWN, name)) => Cow::Borrowed(name),
         Some((server, name)) => Cow::Owned(format!("{server}/{name}")),
@@ -109,7 +109,7 @@ pub fn shown(wire: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the current wire name for whatever a log or a model calls a tool: with or without prefix, old or new.
+/// Returns the current wire name for any name of a tool: with or without prefix, old or new.
 pub fn canonical(name: &str) -> Cow<'_, str> {
     let own = match split(name) {
         Some((OWN, own)) => own,

@@ -6,7 +6,7 @@ fn a_wire_name_can_be_taken_apart() {
     assert_eq!(split("mcp__git__log__all"), Some(("git", "log__all")));
     assert_eq!(split("bash"), None);
     assert_eq!(split("mcp____x"), None);
-    assert_eq!((shown("mcp__mxd__bash"), shown("mcp__git__log")), ("bash".into(), "git/log".into()));
+    assert_eq!((display_name("mcp__mxd__bash"), display_name("mcp__git__log")), ("bash".into(), "git/log".into()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The tree of tasks and the pure operations on it.
 //!
-//! Invariants, held by every operation: there is exactly one root; every other node has a parent that lists it
-//! exactly once; there is no cycle. An operation that would break one is refused and changes nothing.
+//! Invariants of every operation: there is exactly one root; every other node has a parent that lists it exactly
+//! once; there is no cycle. An operation that would violate one is refused and changes nothing.
 
 mod find;
 mod rebuild;
@@ -10,31 +10,29 @@ mod roll_up;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use find::LookupError;
-pub use rebuild::Rebuilt;
+pub use rebuild::RebuiltTree;
 pub use roll_up::{Attention, Facts, RollUp};
 
 use crate::base::TaskId;
 use crate::model::task::TaskNode;
 
-/// The tasks of a project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     root: TaskId,
     nodes: BTreeMap<TaskId, TaskNode>,
 }
 
-/// Why an operation was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
     #[error("there is no task {0}")]
     Missing(TaskId),
     #[error("task {0} is already in the tree")]
     Duplicate(TaskId),
-    #[error("a new task must come without sub tasks; task {0} lists some")]
+    #[error("task {0} is new and must not have sub tasks")]
     NotALeaf(TaskId),
     #[error("the root cannot be {0}")]
     Root(&'static str),
-    #[error("task {task} cannot move below {below}: that is itself or one of its own sub tasks")]
+    #[error("Cannot move task {task} under {below}: that is the task itself or one of its descendants")]
     Cycle { task: TaskId, below: TaskId },
     #[error(
         "the new order must name each of the {expected} sub tasks exactly once; \
@@ -53,7 +51,7 @@ fn list(ids: &[TaskId]) -> String {
 }
 
 impl Tree {
-    /// Returns a tree that has only a root.
+    /// Returns a tree with only a root.
     pub fn new(mut root: TaskNode) -> Self {
         root.parent = None;
         root.children.clear();
@@ -72,7 +70,7 @@ impl Tree {
         self.nodes.len()
     }
 
-    /// Never: a tree has a root. Here because a length without it looks wrong.
+    /// Always false: a tree has a root. Required by clippy beside `len`.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -81,7 +79,7 @@ impl Tree {
         self.nodes.get(&id)
     }
 
-    /// Changes what a node says of itself. Its place in the tree is put back if the change touched it.
+    /// Changes a node. Its position in the tree is restored if the change touched it.
     pub fn edit(&mut self, id: TaskId, change: impl FnOnce(&mut TaskNode)) -> Result<&TaskNode, TreeError> {
         let node = self.nodes.get_mut(&id).ok_or(TreeError::Missing(id))?;
         let (parent, children) = (node.parent, node.children.clone());
@@ -104,7 +102,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Moves a task with everything below it to the end of another task's sub tasks.
+    /// Moves a task with its descendants to the end of another task's sub tasks.
     pub fn reparent(&mut self, id: TaskId, parent: TaskId) -> Result<(), TreeError> {
         let node = self.nodes.get(&id).ok_or(TreeError::Missing(id))?;
         let old = node.parent.ok_or(TreeError::Root("moved"))?;
@@ -126,7 +124,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Puts the sub tasks of `parent` in a new order, which must name each of them exactly once.
+    /// Reorders the sub tasks of `parent`. The order must name each of them exactly once.
     pub fn reorder(&mut self, parent: TaskId, order: Vec<TaskId>) -> Result<(), TreeError> {
         let node = self.nodes.get_mut(&parent).ok_or(TreeError::Missing(parent))?;
         let current: BTreeSet<_> = node.children.iter().copied().collect();
@@ -140,7 +138,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes a task without sub tasks out of the tree.
+    /// Removes a task without sub tasks from the tree.
     pub fn remove(&mut self, id: TaskId) -> Result<TaskNode, TreeError> {
         let node = self.nodes.get(&id).ok_or(TreeError::Missing(id))?;
         let parent = node.parent.ok_or(TreeError::Root("removed"))?;
@@ -153,18 +151,18 @@ impl Tree {
         self.nodes.remove(&id).ok_or(TreeError::Missing(id))
     }
 
-    /// Returns the tasks above `id`, nearest first.
+    /// Returns the ancestors of `id`, nearest first.
     pub fn ancestors(&self, id: TaskId) -> impl Iterator<Item = &TaskNode> {
         let parent = move |node: &TaskNode| node.parent.and_then(|above| self.nodes.get(&above));
         std::iter::successors(self.nodes.get(&id).and_then(parent), move |node| parent(node))
     }
 
-    /// Returns how many tasks are above `id`: the root is at depth 0.
+    /// Returns the number of ancestors of `id`: the root is at depth 0.
     pub fn depth(&self, id: TaskId) -> usize {
         self.ancestors(id).count()
     }
 
-    /// Returns `id` and everything below it, parents before children, in the order of the lists.
+    /// Returns `id` and its descendants, parents before children, in display order.
     pub fn walk(&self, id: TaskId) -> impl Iterator<Item = &TaskNode> {
         let mut stack: Vec<_> = self.nodes.get(&id).into_iter().collect();
         std::iter::from_fn(move || {
@@ -174,7 +172,6 @@ impl Tree {
         })
     }
 
-    /// Returns every task, the root first.
     pub fn all(&self) -> impl Iterator<Item = &TaskNode> {
         self.walk(self.root)
     }

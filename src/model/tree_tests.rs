@@ -13,11 +13,11 @@ fn node(number: u128) -> TaskNode {
     TaskNode::new(id(number), format!("task {number}"), "engineer", Timestamp::EPOCH)
 }
 
-/// Asserts what the module promises of every tree.
+/// Asserts the invariants of every tree.
 fn assert_valid(tree: &Tree) {
     assert_eq!(tree.root().parent, None);
     let walked: Vec<_> = tree.all().map(|node| node.id).collect();
-    assert_eq!(walked.len(), tree.len(), "everything hangs below the root, once");
+    assert_eq!(walked.len(), tree.len(), "every node is below the root, once");
     assert_eq!(walked.iter().collect::<BTreeSet<_>>().len(), tree.len());
     for node in tree.all() {
         for child in &node.children {
@@ -31,7 +31,7 @@ fn assert_valid(tree: &Tree) {
     }
 }
 
-/// The same by the simplest means: a list of (task, parent), in the order of siblings.
+/// A naive tree to compare with: a list of (task, parent), in the order of siblings.
 #[derive(Clone, Debug, PartialEq)]
 struct Naive(Vec<(TaskId, Option<TaskId>)>);
 
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn any_nodes_make_a_tree_with_all_of_them(
+    fn any_nodes_make_a_complete_tree(
         nodes in prop::collection::vec((0..15_u128, prop::option::of(0..20_u128), prop::collection::vec(0..20_u128, 0..6)), 0..15),
         root in prop::option::of(0..20_u128),
     ) {
@@ -173,11 +173,11 @@ proptest! {
         };
         assert_valid(&rebuilt.tree);
         prop_assert_eq!(&rebuilt.tree.all().map(|node| node.id).collect::<BTreeSet<_>>(), &given);
-        // Made again from what came out, nothing changes and nothing has to be said.
+        // Rebuilt from the result, nothing changes and there are no notes.
         let again = Tree::from_nodes(Some(rebuilt.tree.root_id()), rebuilt.tree.all().cloned()).unwrap();
         prop_assert_eq!(&again.tree, &rebuilt.tree);
         prop_assert_eq!(&again.notes, &Vec::<String>::new());
-        // A place that could be kept was kept.
+        // A valid position was kept.
         let latest: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.id, node)).collect();
         let leads_to_root = |mut at: TaskId| {
             (0..20).any(|_| {
@@ -192,30 +192,32 @@ proptest! {
 }
 
 #[test]
-fn only_those_in_a_circle_lose_their_place() {
+fn only_nodes_in_a_cycle_lose_their_position() {
     let with_parent = |number, parent| TaskNode { parent: Some(id(parent)), ..node(number) };
-    // 1 hangs below the circle of 2 and 3.
+    // 1 is below the cycle of 2 and 3.
     let nodes = [node(0), with_parent(1, 2), with_parent(2, 3), with_parent(3, 2)];
-    let Rebuilt { tree, notes } = Tree::from_nodes(Some(id(0)), nodes).unwrap();
+    let RebuiltTree { tree, notes } = Tree::from_nodes(Some(id(0)), nodes).unwrap();
     assert_valid(&tree);
     let parents = [1, 2, 3].map(|number| tree.get(id(number)).unwrap().parent);
     assert_eq!(parents, [Some(id(2)), Some(id(0)), Some(id(2))]);
     assert_eq!(notes.len(), 1);
-    assert!(notes[0].contains("\"task 2\"") && notes[0].contains("was above itself"), "{notes:?}");
+    assert!(notes[0].contains("\"task 2\"") && notes[0].contains("was its own ancestor"), "{notes:?}");
 }
 
 #[test]
-fn a_refusal_says_what_is_wrong() {
+fn a_refusal_names_the_problem() {
     let mut tree = Tree::new(node(0));
     tree.insert(node(1), id(0)).unwrap();
     tree.insert(node(2), id(1)).unwrap();
     let text = |result: Result<(), TreeError>| result.unwrap_err().to_string();
-    assert!(text(tree.reparent(id(1), id(2))).contains("itself or one of its own sub tasks"));
+    assert!(text(tree.reparent(id(1), id(2))).contains("the task itself or one of its descendants"));
     assert!(text(tree.reparent(id(1), id(1))).contains("itself"));
     assert!(text(tree.reparent(id(0), id(1))).contains("the root cannot be moved"));
     assert!(text(tree.remove(id(1)).map(drop)).contains("has 1 sub tasks"));
     assert!(text(tree.remove(id(0)).map(drop)).contains("the root cannot be removed"));
-    assert!(text(tree.insert(TaskNode { children: vec![id(9)], ..node(5) }, id(0))).contains("without sub tasks"));
+    assert!(
+        text(tree.insert(TaskNode { children: vec![id(9)], ..node(5) }, id(0))).contains("must not have sub tasks")
+    );
     let order = text(tree.reorder(id(0), vec![id(2), id(2)]));
     assert!(order.contains(&format!("missing: {}", id(1))) && order.contains(&id(2).to_string()), "{order}");
 }
@@ -260,7 +262,7 @@ fn a_task_is_found_by_its_id_or_the_start_of_it() {
 }
 
 #[test]
-fn what_needs_attention_shows_on_every_ancestor() {
+fn attention_propagates_to_every_ancestor() {
     let mut tree = Tree::new(TaskNode { status: Status::InProgress, ..node(0) });
     for (child, parent, status) in
         [(1, 0, Status::Passed), (2, 1, Status::Failed), (3, 2, Status::Pending), (4, 0, Status::Closed)]

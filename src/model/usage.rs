@@ -1,4 +1,4 @@
-//! What one response of a model used, and sums of it.
+//! Token counts and costs of responses, and their sums.
 
 use std::ops::AddAssign;
 
@@ -21,7 +21,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Returns everything the model read: the size of the context at that request.
+    /// Returns all input tokens: the size of the context at that request.
     pub fn context(&self) -> u64 {
         self.input
             .saturating_add(self.cache_read)
@@ -44,17 +44,17 @@ impl AddAssign for Tokens {
     }
 }
 
-/// The `usage` event: one response's tokens, what they cost, and the window they had to fit in.
+/// The `usage` event: one response's tokens, their cost, and the context window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     #[serde(flatten)]
     pub tokens: Tokens,
     pub model: String,
-    /// Absent when no price is known for the model: unknown is not free.
+    /// `None` if the model has no known price: unknown is not free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<MicroUsd>,
     pub context_window: u64,
-    /// Set when the provider did not say and the counts are our own estimate.
+    /// Set if the provider reported no counts and these are estimates.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }

@@ -1,4 +1,4 @@
-//! What was done with a task's files: checked, landed, reviewed, rewound. The payload of one kind of event, and its parts.
+//! Events about a task's work: checks, merges, reviews, rewinds.
 
 use std::fmt;
 
@@ -7,48 +7,60 @@ use serde::{Deserialize, Serialize};
 use crate::base::{EventId, MessageId, TaskId, Timestamp, TurnId, text};
 use crate::model::content::BlobRef;
 
-/// Something that was done with the work of a task.
+/// An event about the work of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Work {
-    /// The project's check was run.
-    Verified { receipt: Receipt },
-    /// Its branch was brought into another.
-    Landed { landing: Landing },
-    /// The last landing was taken back.
-    LandingUndone { undo: String, at: Timestamp },
-    /// A merge waits until the agent that works where the target is checked out pauses. A later one replaces it.
+    /// The check was run.
+    Verified { receipt: CheckResult },
+    /// The task's branch was merged.
+    #[serde(rename = "landed")]
+    Merged {
+        #[serde(rename = "landing")]
+        merge: MergeRecord,
+    },
+    /// The last merge was undone.
+    #[serde(rename = "landing_undone")]
+    MergeUndone { undo: String, at: Timestamp },
+    /// A merge waits until the agent in the target's checkout pauses. A later one replaces it.
     MergeQueued { queued: QueuedMerge },
-    /// The queued merge will not be made.
+    /// The queued merge was dropped.
     MergeDequeued { reason: DequeueReason },
-    /// The person looked at the work and said what should be different.
-    Reviewed { round: Round },
-    /// Conversation or files are what they were after an earlier turn.
+    /// The user reviewed the work.
+    Reviewed { round: ReviewRound },
+    /// Conversation or files were rewound to an earlier turn.
     Rewound { rewound: Rewound },
-    /// The last rewind was taken back.
+    /// The last rewind was redone.
     Redone { at: Timestamp },
-    /// Files are about to go back. Without a word on how that ended, it is finished at the next start.
-    Moving { moving: Moving },
-    /// It did not work out.
-    Stayed { reason: String },
-    /// The person has looked at the work with which a run ended, and it counts.
+    /// A rewind of files started. Without an event about its end, the next start finishes it.
+    #[serde(rename = "moving")]
+    RewindStarted {
+        #[serde(rename = "moving")]
+        intent: RewindIntent,
+    },
+    /// The rewind failed.
+    #[serde(rename = "stayed")]
+    RewindFailed { reason: String },
+    /// The user approved the work with which a run ended.
     Approved { exit: EventId, at: Timestamp },
 }
 
 impl Work {
-    /// Returns what there is to read about it, beyond the one line.
+    /// Returns the details beyond the one line.
     pub fn detail(&self) -> String {
         match self {
             Self::Verified { receipt } => receipt.output.clone(),
             Self::Reviewed { round } => round.to_string(),
-            Self::Stayed { reason } | Self::MergeDequeued { reason: DequeueReason::Failed(reason) } => reason.clone(),
-            Self::Landed { .. }
-            | Self::LandingUndone { .. }
+            Self::RewindFailed { reason } | Self::MergeDequeued { reason: DequeueReason::Failed(reason) } => {
+                reason.clone()
+            }
+            Self::Merged { .. }
+            | Self::MergeUndone { .. }
             | Self::MergeQueued { .. }
             | Self::MergeDequeued { .. }
             | Self::Rewound { .. }
             | Self::Redone { .. }
-            | Self::Moving { .. }
+            | Self::RewindStarted { .. }
             | Self::Approved { .. } => String::new(),
         }
     }
@@ -61,76 +73,76 @@ impl fmt::Display for Work {
                 let verdict = if receipt.passed() { "passed" } else { "failed" };
                 write!(f, "checked with `{}`: {verdict}", receipt.command)
             }
-            Self::Landed { landing } => {
-                let verb = match landing.how {
-                    How::Merge => "merged",
-                    How::Squash => "squashed",
-                    How::Rebase => "rebased",
+            Self::Merged { merge } => {
+                let verb = match merge.how {
+                    MergeStrategy::Merge => "merged",
+                    MergeStrategy::Squash => "squashed",
+                    MergeStrategy::Rebase => "rebased",
                 };
-                write!(f, "{verb} into {}", landing.target)
+                write!(f, "{verb} into {}", merge.target)
             }
-            Self::LandingUndone { .. } => f.write_str("the merge was taken back"),
+            Self::MergeUndone { .. } => f.write_str("merge undone"),
             Self::MergeQueued { queued } => write!(f, "merge into {} queued", queued.target),
             Self::MergeDequeued { reason } => write!(f, "queued merge dropped: {reason}"),
             Self::Reviewed { round } => {
                 write!(f, "reviewed: {}", text::count(round.comments.len(), "comment", "comments"))
             }
             Self::Rewound { rewound } => f.write_str(match rewound.extent {
-                Extent::Conversation => "the conversation was rewound",
-                Extent::Files => "the files were rewound",
-                Extent::Both => "conversation and files were rewound",
+                RewindScope::Conversation => "conversation rewound",
+                RewindScope::Files => "files rewound",
+                RewindScope::Both => "conversation and files rewound",
             }),
-            Self::Redone { .. } => f.write_str("the rewind was taken back"),
-            Self::Moving { .. } => f.write_str("files are going back"),
-            Self::Stayed { .. } => f.write_str("files could not go back"),
+            Self::Redone { .. } => f.write_str("redo: rewind undone"),
+            Self::RewindStarted { .. } => f.write_str("rewinding files"),
+            Self::RewindFailed { .. } => f.write_str("files could not be rewound"),
             Self::Approved { .. } => f.write_str("approved by you"),
         }
     }
 }
 
-/// What a check came to, and of what.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
+pub struct CheckResult {
     pub command: String,
     /// The commit that was checked.
     pub commit: String,
-    /// Whether files were checked that are not in that commit.
+    /// Whether there were uncommitted changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dirty: bool,
-    /// Nothing: it was ended by a signal, took too long or could not be started.
+    /// `None` if a signal ended it, it timed out or could not be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
     pub at: Timestamp,
     pub duration_ms: u64,
-    /// What it printed: of much, the beginning and the end.
+    /// The output; of a long one, the start and the end.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// All of what it printed, where `output` is not.
+    /// The whole output, if `output` is only a part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<BlobRef>,
 }
 
-impl Receipt {
+impl CheckResult {
     pub fn passed(&self) -> bool {
         self.exit == Some(0)
     }
 
-    /// Tells whether both checks failed in the same way. Numbers in what they printed do not count: times differ.
+    /// Returns true if both checks failed in the same way. Numbers in the output are ignored: times differ.
     pub fn fails_like(&self, other: &Self) -> bool {
         let words = |receipt: &Self| receipt.output.replace(|c: char| c.is_ascii_digit(), "");
         !self.passed() && self.command == other.command && self.exit == other.exit && words(self) == words(other)
     }
 
-    /// Tells whether it speaks for a commit: for that one, and for nothing besides it.
+    /// Returns true if the check is valid for exactly this commit.
     pub fn covers(&self, commit: &str) -> bool {
         !self.dirty && self.commit == commit
     }
 }
 
-/// How a branch is brought into another.
+/// How a branch is merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum MergeStrategy {
     /// A commit with both as parents.
     #[default]
     Merge,
@@ -140,7 +152,7 @@ pub enum How {
     Rebase,
 }
 
-/// What a merge does about conflicts.
+/// How a merge handles conflicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnConflict {
@@ -149,25 +161,25 @@ pub enum OnConflict {
     Refuse,
     /// Nothing is changed, and the agent gets a message with the files and both sides.
     AskAgent,
-    /// The user has solved them, in drafts of the files: the task's branch takes the target in with that, is checked, and is
-    /// merged.
+    /// The user has resolved them in drafts of the files: the target is merged into the task's branch with that
+    /// resolution, the result is checked, and then merged.
     Solved,
 }
 
-/// A merge that waits for a pause of the agent that works where the target is checked out.
+/// A merge that waits for a pause of the agent in the target's checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedMerge {
-    /// The branch that it goes into.
+    /// The target branch.
     pub target: String,
-    /// The task that works where the target is checked out.
+    /// The task that works in the target's checkout.
     pub host: TaskId,
-    pub how: How,
+    pub how: MergeStrategy,
     #[serde(default)]
     pub conflicts: OnConflict,
     pub at: Timestamp,
 }
 
-/// Why a queued merge is not made.
+/// Why a queued merge was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DequeueReason {
@@ -177,7 +189,7 @@ pub enum DequeueReason {
     TaskWorks,
     /// The task was closed, deleted, reset or rewound.
     TaskChanged,
-    /// The target has everything already.
+    /// The target already has everything.
     NothingToMerge,
     /// It conflicts, and the task's agent was asked to resolve that.
     AgentAsked,
@@ -189,7 +201,7 @@ impl fmt::Display for DequeueReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Cancelled => "cancelled",
-            Self::TaskWorks => "the task is at work again",
+            Self::TaskWorks => "the task is working again",
             Self::TaskChanged => "the task was closed, deleted, reset or rewound",
             Self::NothingToMerge => "nothing to merge",
             Self::AgentAsked => "the agent was asked to resolve conflicts",
@@ -198,39 +210,38 @@ impl fmt::Display for DequeueReason {
     }
 }
 
-/// A branch that was brought into another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Landing {
-    /// The branch that it went into.
+pub struct MergeRecord {
+    /// The target branch.
     pub target: String,
-    pub how: How,
+    pub how: MergeStrategy,
     /// The target before and after.
     pub from: String,
     pub to: String,
-    /// What takes it back.
+    /// The ref that undoes it.
     pub undo: String,
     pub at: Timestamp,
 }
 
-/// Which side of a difference a comment is on.
+/// The side of a diff that a comment is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum DiffSide {
     Old,
     #[default]
     New,
 }
 
-/// Something the person said about some lines.
+/// A comment of the user on some lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Comment {
+pub struct ReviewComment {
     pub file: String,
     #[serde(default)]
-    pub side: Side,
-    /// The first and the last line, counted from one. Nothing: it is about the file.
+    pub side: DiffSide,
+    /// The first and the last line, counted from one. `None` for the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(u32, u32)>,
-    /// What these lines say.
+    /// The text of these lines.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub quote: String,
     pub text: String,
@@ -238,21 +249,20 @@ pub struct Comment {
 
 /// One round of a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Round {
-    pub comments: Vec<Comment>,
-    /// What was said about all of it.
+pub struct ReviewRound {
+    pub comments: Vec<ReviewComment>,
+    /// The general comment.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
-    /// The state of the files that was looked at, as a git tree.
+    /// The reviewed state of the files, as a git tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// The message in which the agent got it.
+    /// The message to the agent.
     pub message: MessageId,
 }
 
-impl fmt::Display for Round {
-    /// Writes the round as the agent reads it: what was said about all of it, then each comment with its place and the
-    /// lines that it is about.
+impl fmt::Display for ReviewRound {
+    /// Writes the review for the agent: the general comment, then each comment with its location and lines.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts: Vec<String> = Vec::new();
         if !self.words.trim().is_empty() {
@@ -263,7 +273,7 @@ impl fmt::Display for Round {
     }
 }
 
-impl fmt::Display for Comment {
+impl fmt::Display for ReviewComment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         match self.lines {
@@ -271,7 +281,7 @@ impl fmt::Display for Comment {
             Some((first, last)) => write!(f, ":{first}-{last}")?,
             None => {}
         }
-        if self.side == Side::Old {
+        if self.side == DiffSide::Old {
             f.write_str(" (as it was before)")?;
         }
         for line in self.quote.lines() {
@@ -281,17 +291,17 @@ impl fmt::Display for Comment {
     }
 }
 
-/// What goes back to an earlier turn.
+/// What a rewind affects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Extent {
+pub enum RewindScope {
     Conversation,
     Files,
     #[default]
     Both,
 }
 
-impl Extent {
+impl RewindScope {
     pub fn has_conversation(self) -> bool {
         matches!(self, Self::Conversation | Self::Both)
     }
@@ -301,44 +311,45 @@ impl Extent {
     }
 }
 
-/// Where a conversation and its files go.
+/// The target of a rewind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Aim {
-    /// To right after a turn. Nothing: to the very beginning.
+pub enum RewindTarget {
+    /// Right after a turn. `None` for the very beginning.
     After(Option<TurnId>),
-    /// To right before a message was read.
+    /// Right before a message was consumed.
     Before(MessageId),
-    /// To where they were before the last rewind.
+    /// The state before the last rewind.
     Redo,
 }
 
-/// A rewind that is under way.
+/// A rewind in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moving {
-    pub aim: Aim,
-    pub extent: Extent,
-    /// The snapshot of the files before, by the turn it is kept under.
+pub struct RewindIntent {
+    #[serde(rename = "aim")]
+    pub target: RewindTarget,
+    pub extent: RewindScope,
+    /// The turn under which the snapshot of the files before the rewind is stored.
     pub files: TurnId,
-    /// What is to be said instead of the message that is gone back to.
+    /// The message that replaces the rewound one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
 }
 
-/// A rewind, with what takes it back.
+/// A finished rewind, with the data to redo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rewound {
-    pub extent: Extent,
-    /// The turn after which things are as they are now. Nothing: before the first one.
+    pub extent: RewindScope,
+    /// The turn that was rewound to. `None` for the state before the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<TurnId>,
-    /// Where the conversation was.
+    /// The old head of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<EventId>,
-    /// The snapshot of the files before, by the turn it is kept under.
+    /// The turn under which the snapshot of the files before the rewind is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<TurnId>,
-    /// The commit that the task's branch was at, if it was moved.
+    /// The old commit of the task's branch, if it was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     pub at: Timestamp,

@@ -1,4 +1,4 @@
-//! A child process: what is asked for, and the handle to what runs.
+//! Starts a child process, and the handle to it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,18 +15,18 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use super::end::Family;
+use super::child_handle::ChildHandle;
 use super::environment::{Environment, RUN_MARKER};
-use super::leader::Leader;
 use super::output::{Capture, HEAD};
-use super::record::{Identity, Note};
-use super::spawn::{Order, spawn};
+use super::record::{ProcessIdentity, RecordFile};
+use super::spawn::{SpawnRequest, spawn};
 use super::supervise::{Supervisor, supervise};
+use super::terminate::ProcessTree;
 
-/// How long what a child leaves behind may take to end by itself, where nobody wants it.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// How long processes that a finished child left behind may take to end by themselves.
+const LINGER: Duration = Duration::from_millis(500);
 
-/// Whether the two output streams of a child stay apart.
+/// Whether the two output streams of a child are merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Streams {
     /// One stream, in the order in which it was written.
@@ -35,34 +35,34 @@ pub enum Streams {
     Separate,
 }
 
-/// A child to be started.
+/// A child process to start.
 #[derive(Clone, Debug)]
-pub struct Spec {
+pub struct ChildSpec {
     /// Names the child in its environment, its record and its output files. Safe as a file name.
     pub id: String,
     pub program: OsString,
     pub arguments: Vec<OsString>,
     pub cwd: PathBuf,
-    /// An open directory to run in. It wins over `cwd`, so that nobody can put another folder in its place.
+    /// An open directory to run in. Takes precedence over `cwd`, so that the folder cannot be swapped.
     pub cwd_dir: Option<Arc<OwnedFd>>,
     pub environment: Environment,
     pub streams: Streams,
-    /// What a person reads in place of program and arguments.
-    pub shown: String,
-    /// How much of the beginning of each stream is kept in memory.
+    /// Shown to users in place of program and arguments.
+    pub label: String,
+    /// Bytes of the beginning of each stream to keep in memory.
     pub head: usize,
-    /// Where output goes that does not fit in memory. Nothing: it is counted and dropped.
-    pub spool: Option<PathBuf>,
-    /// Where the record of the running child is kept. Nothing: a crash of ours may leave it behind.
+    /// The folder for output that does not fit in memory. `None`: such output is counted and dropped.
+    pub overflow_dir: Option<PathBuf>,
+    /// The folder for the record of the running child. `None`: a crash may leave the child behind.
     pub records: Option<PathBuf>,
 }
 
-impl Spec {
+impl ChildSpec {
     pub fn new(id: impl Into<String>, program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Self {
         let program = program.into();
         Self {
             id: id.into(),
-            shown: program.to_string_lossy().into_owned(),
+            label: program.to_string_lossy().into_owned(),
             program,
             arguments: Vec::new(),
             cwd: cwd.into(),
@@ -70,7 +70,7 @@ impl Spec {
             environment: Environment::new(),
             streams: Streams::Merged,
             head: HEAD,
-            spool: None,
+            overflow_dir: None,
             records: None,
         }
     }
@@ -81,32 +81,31 @@ impl Spec {
     }
 }
 
-/// Why a child could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("the folder {0} does not exist or is not a folder; choose another one to run in")]
+    #[error("the folder {0} does not exist or is not a folder; choose another folder")]
     NoFolder(PathBuf),
     #[error("\"{0}\" was not found; install it or check PATH")]
     NoProgram(String),
-    #[error("\"{program}\" could not be started: {source}")]
+    #[error("cannot start \"{program}\": {source}")]
     Failed { program: String, source: io::Error },
-    #[error("no pipe for the output of \"{program}\": {source}; too many files may be open")]
+    #[error("cannot create a pipe for \"{program}\": {source}; too many files may be open")]
     NoPipe { program: String, source: io::Error },
-    #[error("the note that \"{program}\" runs could not be written: {source}")]
+    #[error("cannot write the process record of \"{program}\": {source}")]
     NoRecord { program: String, source: io::Error },
 }
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
-    /// The exit code. Nothing: a signal ended it, or nobody could tell.
+pub struct ProcessExit {
+    /// `None` if a signal ended it, or the status is unknown.
     pub code: Option<i32>,
     pub signal: Option<i32>,
-    /// It was ended because we were asked to.
+    /// True if it was terminated on request.
     pub killed: bool,
 }
 
-impl Exit {
+impl ProcessExit {
     pub(super) fn from_status(status: &io::Result<ExitStatus>, killed: bool) -> Self {
         match status {
             Ok(status) => Self { code: status.code(), signal: status.signal(), killed },
@@ -119,21 +118,21 @@ impl Exit {
     }
 }
 
-/// How far a child's life has come.
+/// The phase of a child's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum ProcessPhase {
     Running,
-    /// The child itself has ended; something it started still runs or holds its output.
-    Left(Exit),
-    /// Nothing of it is left that we can see.
-    Gone(Exit),
+    /// The child has exited; a process it started still runs or holds its output.
+    Exited(ProcessExit),
+    /// No process of it is left.
+    Gone(ProcessExit),
 }
 
-impl Phase {
-    pub fn exit(self) -> Option<Exit> {
+impl ProcessPhase {
+    pub fn exit(self) -> Option<ProcessExit> {
         match self {
             Self::Running => None,
-            Self::Left(exit) | Self::Gone(exit) => Some(exit),
+            Self::Exited(exit) | Self::Gone(exit) => Some(exit),
         }
     }
 
@@ -142,12 +141,12 @@ impl Phase {
     }
 }
 
-/// A running child. Dropping the handle ends the child and everything it started.
+/// A running child. Dropping the handle terminates the child and everything it started.
 #[derive(Debug)]
 pub struct Process {
     id: String,
     pid: i32,
-    phase: watch::Receiver<Phase>,
+    phase: watch::Receiver<ProcessPhase>,
     kill: mpsc::UnboundedSender<()>,
     output: Arc<Capture>,
     error: Option<Arc<Capture>>,
@@ -162,128 +161,127 @@ impl Process {
         self.pid
     }
 
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> ProcessPhase {
         *self.phase.borrow()
     }
 
-    /// Returns the output; of both streams, if they were merged.
+    /// Returns the captured output, of both streams if they are merged.
     pub fn output(&self) -> &Arc<Capture> {
         &self.output
     }
 
-    /// Returns the error stream, if it was asked for separately.
+    /// Returns the captured error stream, or `None` if the streams are merged.
     pub fn error(&self) -> Option<&Arc<Capture>> {
         self.error.as_ref()
     }
 
-    /// Waits until the child itself has ended and what it said by then is captured.
-    pub async fn left(&self) -> Exit {
-        self.reached(|phase| phase.exit().is_some()).await
+    /// Waits until the child has exited and its output so far is captured.
+    pub async fn wait_exited(&self) -> ProcessExit {
+        self.wait_for_phase(|phase| phase.exit().is_some()).await
     }
 
-    /// Waits until nothing of it runs any more.
-    pub async fn gone(&self) -> Exit {
-        self.reached(Phase::is_gone).await
+    /// Waits until no process of it is left.
+    pub async fn wait_gone(&self) -> ProcessExit {
+        self.wait_for_phase(ProcessPhase::is_gone).await
     }
 
-    async fn reached(&self, far_enough: impl Fn(Phase) -> bool) -> Exit {
+    async fn wait_for_phase(&self, is_reached: impl Fn(ProcessPhase) -> bool) -> ProcessExit {
         let mut phase = self.phase.clone();
-        let unknown = Exit { code: None, signal: None, killed: true };
-        // The sender only goes away without a last word when the runtime is shut down.
-        phase.wait_for(|phase| far_enough(*phase)).await.map_or(unknown, |phase| phase.exit().unwrap_or(unknown))
+        let unknown = ProcessExit { code: None, signal: None, killed: true };
+        // The sender is dropped without a final phase only when the runtime shuts down.
+        phase.wait_for(|phase| is_reached(*phase)).await.map_or(unknown, |phase| phase.exit().unwrap_or(unknown))
     }
 
-    /// Waits until the child itself has ended, `limit` at most, and then ends whatever of it still runs: a command that
-    /// leaves a daemon behind is done when it says so. Returns how it ended. Nothing: it took too long.
-    pub async fn finish(&self, limit: Duration) -> Option<Exit> {
-        let exit = timeout(limit, self.left()).await.ok();
-        // What only has to finish a sentence, as a `tee` in a substitution does, is let finish it.
-        if exit.is_none() || timeout(FAREWELL, self.gone()).await.is_err() {
+    /// Waits until the child has exited, at most `limit`, and then terminates whatever of it still runs: a command that
+    /// leaves a daemon behind is done when it exits. Returns `None` if it took too long.
+    pub async fn finish(&self, limit: Duration) -> Option<ProcessExit> {
+        let exit = timeout(limit, self.wait_exited()).await.ok();
+        // Let a short-lived rest finish, such as a `tee` in a process substitution.
+        if exit.is_none() || timeout(LINGER, self.wait_gone()).await.is_err() {
             self.kill();
-            self.gone().await;
+            self.wait_gone().await;
         }
         exit
     }
 
-    /// Asks for the end of the child and everything it started: TERM, a grace period, KILL. Does not wait.
+    /// Requests termination of the child and everything it started: TERM, a grace period, KILL. Does not wait.
     pub fn kill(&self) {
-        // The supervisor is gone only when the child is.
+        // The supervisor ends only after the child.
         let _ = self.kill.send(());
     }
 }
 
-/// The two pipes of a child that is spoken with.
+/// The stdin and stdout pipes of a child.
 #[derive(Debug)]
-pub struct Dialogue {
-    /// What the child reads. Dropping it tells the child that nobody will say anything more.
+pub struct StdioPipes {
+    /// The child's stdin. Dropping it sends end of file.
     pub input: ChildStdin,
-    /// What the child answers.
+    /// The child's stdout.
     pub output: ChildStdout,
 }
 
-/// Our ends of a child's streams, and the child's own.
-struct Wiring {
+/// The child's ends of its streams, and ours.
+struct ChildPipes {
     child: [OwnedFd; 3],
-    /// What is captured: of both streams, or of one and the other.
+    /// Captured streams: one if merged, else output and error.
     captured: (PipeReader, Option<PipeReader>),
-    dialogue: Option<(PipeWriter, PipeReader)>,
+    stdio: Option<(PipeWriter, PipeReader)>,
 }
 
-/// Returns the input of a child that nobody speaks with.
-fn nothing_to_read() -> io::Result<OwnedFd> {
+fn null_input() -> io::Result<OwnedFd> {
     File::open("/dev/null").map(OwnedFd::from)
 }
 
-/// Starts a child. Must be called in a runtime, which then looks after it.
-pub fn start(spec: Spec) -> Result<Process, StartError> {
+/// Starts a child. Must be called in a runtime, which then supervises it.
+pub fn start(spec: ChildSpec) -> Result<Process, StartError> {
     let streams = spec.streams;
-    let wired = || {
+    let make_pipes = || {
         let (output, pipe) = io::pipe()?;
         let (error, error_pipe) = match streams {
             Streams::Merged => (None, pipe.try_clone()?),
             Streams::Separate => io::pipe().map(|(end, pipe)| (Some(end), pipe))?,
         };
-        let child = [nothing_to_read()?, pipe.into(), error_pipe.into()];
-        Ok(Wiring { child, captured: (output, error), dialogue: None })
+        let child = [null_input()?, pipe.into(), error_pipe.into()];
+        Ok(ChildPipes { child, captured: (output, error), stdio: None })
     };
-    launch(spec, wired).map(|(process, _)| process)
+    launch(spec, make_pipes).map(|(process, _)| process)
 }
 
-/// Starts a child that is spoken with over its own input and output; what is captured is its error stream. All else
-/// is as in [`start`].
-pub fn converse(spec: Spec) -> Result<(Process, Dialogue), StartError> {
-    let program = spec.shown.clone();
-    let wired = || {
-        let ((input, ours), (answers, output), (error, error_pipe)) = (io::pipe()?, io::pipe()?, io::pipe()?);
+/// Starts a child with pipes to its stdin and stdout, and captures its error stream. Otherwise like [`start`].
+pub fn start_with_stdio(spec: ChildSpec) -> Result<(Process, StdioPipes), StartError> {
+    let program = spec.label.clone();
+    let make_pipes = || {
+        let ((input, ours), (replies, output), (error, error_pipe)) = (io::pipe()?, io::pipe()?, io::pipe()?);
         let child = [input.into(), output.into(), error_pipe.into()];
-        Ok(Wiring { child, captured: (error, None), dialogue: Some((ours, answers)) })
+        Ok(ChildPipes { child, captured: (error, None), stdio: Some((ours, replies)) })
     };
-    let (process, ends) = launch(spec, wired)?;
-    let spoken = |(input, output): (PipeWriter, PipeReader)| {
+    let (process, ends) = launch(spec, make_pipes)?;
+    let to_async = |(input, output): (PipeWriter, PipeReader)| {
         let input = ChildStdin::from_std(OwnedFd::from(input).into())?;
-        Ok(Dialogue { input, output: ChildStdout::from_std(OwnedFd::from(output).into())? })
+        Ok(StdioPipes { input, output: ChildStdout::from_std(OwnedFd::from(output).into())? })
     };
-    let dialogue = ends.map_or(Err(io::ErrorKind::BrokenPipe.into()), spoken);
-    dialogue.map(|dialogue| (process, dialogue)).map_err(|source| StartError::NoPipe { program, source })
+    let stdio = ends.map_or(Err(io::ErrorKind::BrokenPipe.into()), to_async);
+    stdio.map(|stdio| (process, stdio)).map_err(|source| StartError::NoPipe { program, source })
 }
 
-/// Starts a child with the streams that `wired` makes. Returns our ends of a dialogue, if that is among them.
+/// Starts a child with the streams that `make_pipes` returns. Also returns our ends of its stdin and stdout, if it has
+/// any.
 fn launch(
-    spec: Spec,
-    wired: impl FnOnce() -> io::Result<Wiring>,
+    spec: ChildSpec,
+    make_pipes: impl FnOnce() -> io::Result<ChildPipes>,
 ) -> Result<(Process, Option<(PipeWriter, PipeReader)>), StartError> {
-    let shown = spec.program.to_string_lossy().into_owned();
-    let no_pipe = |source| StartError::NoPipe { program: shown.clone(), source };
-    let no_record = |source| StartError::NoRecord { program: shown.clone(), source };
-    let mut note = spec
+    let program = spec.program.to_string_lossy().into_owned();
+    let no_pipe = |source| StartError::NoPipe { program: program.clone(), source };
+    let no_record = |source| StartError::NoRecord { program: program.clone(), source };
+    let mut record = spec
         .records
         .as_ref()
-        .map(|folder| Note::announce(folder, &spec.id, &spec.shown))
+        .map(|folder| RecordFile::create(folder, &spec.id, &spec.label))
         .transpose()
         .map_err(no_record)?;
 
-    let Wiring { child: streams, captured, dialogue } = wired().map_err(no_pipe)?;
-    let spawned = spawn(&Order {
+    let ChildPipes { child: streams, captured, stdio } = make_pipes().map_err(no_pipe)?;
+    let spawned = spawn(&SpawnRequest {
         program: &spec.program,
         arguments: &spec.arguments,
         cwd: &spec.cwd,
@@ -291,32 +289,32 @@ fn launch(
         environment: &variables(&spec),
         streams: streams.each_ref().map(AsFd::as_fd),
     });
-    // While our copies of the child's ends live, the streams cannot end.
+    // Our copies of the child's ends would keep the streams open.
     drop(streams);
     let pid = match spawned {
         Ok(pid) => pid,
         Err(source) => {
-            if let Some(note) = note {
-                note.remove();
+            if let Some(record) = record {
+                record.remove();
             }
-            return Err(why_not(&spec, shown, source));
+            return Err(start_error(&spec, program, source));
         }
     };
-    // From here on it is killed unless it is looked after.
-    let child = Leader::new(pid);
+    // From here on, an early return kills it.
+    let child = ChildHandle::new(pid);
     let pid = pid.as_raw_pid();
-    let identity = Identity::of(pid);
-    if let Some(note) = &mut note
-        && let Err(error) = note.started(identity)
+    let identity = ProcessIdentity::of(pid);
+    if let Some(record) = &mut record
+        && let Err(error) = record.set_child(identity)
     {
-        // The announcement is on disk; the marker in its environment still finds the child.
-        tracing::warn!(%error, id = spec.id, "the note of a running process could not be completed");
+        // The incomplete record is on disk; the marker in the environment still finds the child.
+        tracing::warn!(%error, id = spec.id, "cannot complete the record of a running process");
     }
 
     let capture = |end: PipeReader, suffix: &str| {
         let capture = Capture::new(spec.head);
-        let spool = spec.spool.as_ref().map(|folder| folder.join(format!("{}{suffix}", spec.id)));
-        capture.drain(end, spool).map(|drain| (capture, drain)).map_err(no_pipe)
+        let overflow = spec.overflow_dir.as_ref().map(|folder| folder.join(format!("{}{suffix}", spec.id)));
+        capture.drain(end, overflow).map(|drain| (capture, drain)).map_err(no_pipe)
     };
     let (output, drain) = capture(captured.0, ".out")?;
     let mut drains = vec![drain];
@@ -326,24 +324,24 @@ fn launch(
         drains.push(drain);
         error = Some(captured);
     }
-    let (phase_sender, phase) = watch::channel(Phase::Running);
+    let (phase_sender, phase) = watch::channel(ProcessPhase::Running);
     let (kill, kill_requests) = mpsc::unbounded_channel();
     let start = identity.map(|identity| identity.start);
-    let family = Family::new(&spec.id, pid, start, true);
-    let supervisor = Supervisor { family, child, phase: phase_sender, drains, note };
+    let tree = ProcessTree::new(&spec.id, pid, start, true);
+    let supervisor = Supervisor { tree, child, phase: phase_sender, drains, record };
     tokio::spawn(supervise(supervisor, kill_requests));
-    Ok((Process { id: spec.id, pid, phase, kill, output, error }, dialogue))
+    Ok((Process { id: spec.id, pid, phase, kill, output, error }, stdio))
 }
 
-/// Returns what a child sees: the scrubbed environment, and its mark.
-fn variables(spec: &Spec) -> BTreeMap<OsString, OsString> {
+/// Returns the child's variables: the scrubbed environment and its marker.
+fn variables(spec: &ChildSpec) -> BTreeMap<OsString, OsString> {
     let mut variables = spec.environment.variables(std::env::vars_os());
     variables.insert(RUN_MARKER.into(), spec.id.clone().into());
     variables
 }
 
-/// Finds the reason that a person can act on: the system says "not found" for a folder and for a program alike.
-fn why_not(spec: &Spec, program: String, source: io::Error) -> StartError {
+/// Distinguishes a missing folder from a missing program: the system reports "not found" for both.
+fn start_error(spec: &ChildSpec, program: String, source: io::Error) -> StartError {
     if spec.cwd_dir.is_none() && !spec.cwd.is_dir() {
         StartError::NoFolder(spec.cwd.clone())
     } else if source.kind() == io::ErrorKind::NotFound {

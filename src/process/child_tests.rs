@@ -1,33 +1,33 @@
 use super::*;
 use crate::process::{GRACE, table};
 
-fn spec(folder: &tempfile::TempDir, script: &str) -> Spec {
+fn spec(folder: &tempfile::TempDir, script: &str) -> ChildSpec {
     let source = crate::base::IdSource::new(Arc::new(crate::base::SystemClock));
     let id = crate::base::RunId::fresh(&source).to_string();
-    let mut spec = Spec::new(id, "sh", folder.path()).arguments(["-c", script]);
+    let mut spec = ChildSpec::new(id, "sh", folder.path()).arguments(["-c", script]);
     spec.records = Some(folder.path().join("records"));
-    spec.spool = Some(folder.path().join("spool"));
+    spec.overflow_dir = Some(folder.path().join("spool"));
     spec
 }
 
-/// Returns how many children have a record.
+/// Returns the number of records.
 fn records(folder: &tempfile::TempDir) -> usize {
     let entries = std::fs::read_dir(folder.path().join("records")).unwrap();
     entries.filter(|entry| entry.as_ref().unwrap().path().extension() == Some("json".as_ref())).count()
 }
 
-async fn said(script: &str) -> (String, Exit) {
+async fn run(script: &str) -> (String, ProcessExit) {
     let folder = tempfile::tempdir().unwrap();
     let process = start(spec(&folder, script)).unwrap();
-    let exit = process.gone().await;
-    (String::from_utf8(process.output().glimpse().head).unwrap(), exit)
+    let exit = process.wait_gone().await;
+    (String::from_utf8(process.output().snapshot().head).unwrap(), exit)
 }
 
 #[tokio::test]
-async fn streams_are_merged_in_order_and_the_code_is_told() {
-    let (text, exit) = said("echo a; echo b >&2; echo c; exit 7").await;
+async fn streams_are_merged_in_order_and_the_code_is_returned() {
+    let (text, exit) = run("echo a; echo b >&2; echo c; exit 7").await;
     assert_eq!(text, "a\nb\nc\n");
-    assert_eq!(exit, Exit { code: Some(7), signal: None, killed: false });
+    assert_eq!(exit, ProcessExit { code: Some(7), signal: None, killed: false });
 }
 
 #[tokio::test]
@@ -36,15 +36,15 @@ async fn streams_stay_apart_on_request() {
     let mut spec = spec(&folder, "echo a; echo b >&2");
     spec.streams = Streams::Separate;
     let process = start(spec).unwrap();
-    process.gone().await;
-    assert_eq!(process.output().glimpse().head, b"a\n");
-    assert_eq!(process.error().unwrap().glimpse().head, b"b\n");
+    process.wait_gone().await;
+    assert_eq!(process.output().snapshot().head, b"a\n");
+    assert_eq!(process.error().unwrap().snapshot().head, b"b\n");
 }
 
 #[tokio::test]
 async fn a_child_leads_its_own_session_and_has_neither_input_nor_terminal() {
     let (text, _) =
-        said("read x; echo \"read $?\"; (: </dev/tty) 2>/dev/null; echo \"tty $?\"; cat /proc/$$/stat").await;
+        run("read x; echo \"read $?\"; (: </dev/tty) 2>/dev/null; echo \"tty $?\"; cat /proc/$$/stat").await;
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("read 1"));
     assert_ne!(lines.next(), Some("tty 0"));
@@ -53,7 +53,7 @@ async fn a_child_leads_its_own_session_and_has_neither_input_nor_terminal() {
 }
 
 #[tokio::test]
-async fn a_missing_folder_and_a_missing_program_are_told_apart() {
+async fn a_missing_folder_and_a_missing_program_are_different_errors() {
     let folder = tempfile::tempdir().unwrap();
     let mut lost = spec(&folder, "true");
     lost.cwd = folder.path().join("nowhere");
@@ -65,14 +65,14 @@ async fn a_missing_folder_and_a_missing_program_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_record_stands_while_the_child_runs_and_no_longer() {
+async fn a_record_exists_only_while_the_child_runs() {
     let folder = tempfile::tempdir().unwrap();
     let process = start(spec(&folder, "echo up; sleep 1000")).unwrap();
-    process.output().fresh().await;
+    process.output().wait_for_output().await;
     assert_eq!(records(&folder), 1);
-    assert_eq!(crate::process::sweep(&folder.path().join("records")), [], "its owner is alive: it is no orphan");
+    assert_eq!(crate::process::sweep(&folder.path().join("records")), [], "its owner is alive, so it is not an orphan");
     process.kill();
-    let exit = process.gone().await;
+    let exit = process.wait_gone().await;
     assert!(exit.killed && exit.code.is_none());
     assert_eq!(records(&folder), 0);
 }
@@ -81,21 +81,21 @@ async fn a_record_stands_while_the_child_runs_and_no_longer() {
 async fn a_child_that_ignores_term_is_killed_after_the_grace() {
     let folder = tempfile::tempdir().unwrap();
     let process = start(spec(&folder, "trap '' TERM; echo up; while :; do sleep 1000; done")).unwrap();
-    process.output().fresh().await;
+    process.output().wait_for_output().await;
     let asked = std::time::Instant::now();
     process.kill();
-    assert_eq!(process.gone().await.signal, Some(9));
+    assert_eq!(process.wait_gone().await.signal, Some(9));
     assert!(asked.elapsed() >= GRACE, "it had its time to clean up");
     assert!(!table::all().iter().any(|entry| entry.group == process.pid() && !entry.zombie));
 }
 
 #[tokio::test]
-async fn what_outlives_the_child_is_seen_and_ends_with_the_handle() {
+async fn processes_that_outlive_the_child_end_with_the_handle() {
     let folder = tempfile::tempdir().unwrap();
     let process = start(spec(&folder, "sleep 1000 >/dev/null 2>&1 & echo $!; exit 3")).unwrap();
-    assert_eq!(process.left().await.code, Some(3));
-    assert!(matches!(process.phase(), Phase::Left(_)));
-    let left: i32 = String::from_utf8(process.output().glimpse().head).unwrap().trim().parse().unwrap();
+    assert_eq!(process.wait_exited().await.code, Some(3));
+    assert!(matches!(process.phase(), ProcessPhase::Exited(_)));
+    let left: i32 = String::from_utf8(process.output().snapshot().head).unwrap().trim().parse().unwrap();
     assert!(table::get(left).is_some_and(|entry| !entry.zombie));
     let mut phase = process.phase.clone();
     drop(process);
@@ -109,32 +109,32 @@ async fn grandchildren_that_left_the_session_die_too() {
     let script = "setsid sleep 1000 & echo $!; env -i setsid sleep 1000 & echo $!; \
                   (setsid sh -c 'echo $$; exec sleep 1000' &); sleep 1000";
     let process = start(spec(&folder, script)).unwrap();
-    while process.output().glimpse().lines < 3 {
-        process.output().fresh().await;
+    while process.output().snapshot().lines < 3 {
+        process.output().wait_for_output().await;
         process.output().take_pending();
     }
-    let text = String::from_utf8(process.output().glimpse().head).unwrap();
+    let text = String::from_utf8(process.output().snapshot().head).unwrap();
     let pids: Vec<i32> = text.lines().map(|line| line.parse().unwrap()).collect();
     assert!(pids.iter().all(|pid| table::get(*pid).is_some()));
     process.kill();
-    process.gone().await;
+    process.wait_gone().await;
     let alive: Vec<_> = pids.iter().filter_map(|pid| table::get(*pid)).filter(|entry| !entry.zombie).collect();
     assert_eq!(alive, []);
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_daemon_that_left_group_session_and_output_is_still_ours() {
+async fn a_daemon_that_left_group_session_and_output_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let pid = folder.path().join("pid");
     let script = "setsid -f sh -c 'echo $$ >pid.new; mv pid.new pid; exec sleep 1000' >/dev/null 2>&1; \
                   while ! test -e pid; do sleep 0.01; done";
     let process = start(spec(&folder, script)).unwrap();
-    process.left().await;
-    assert!(matches!(process.phase(), Phase::Left(_)), "{:?}", process.phase());
+    process.wait_exited().await;
+    assert!(matches!(process.phase(), ProcessPhase::Exited(_)), "{:?}", process.phase());
     assert_eq!(records(&folder), 1, "the record stays with it");
     process.kill();
-    process.gone().await;
+    process.wait_gone().await;
     let daemon: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
     assert!(table::get(daemon).is_none_or(|entry| entry.zombie));
     assert_eq!(records(&folder), 0);
@@ -142,23 +142,23 @@ async fn a_daemon_that_left_group_session_and_output_is_still_ours() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_daemon_of_a_child_that_lived_for_a_moment_is_seen() {
+async fn a_daemon_of_a_short_lived_child_is_found() {
     let folder = tempfile::tempdir().unwrap();
     for escape in ["setsid -f sleep 1000 >/dev/null 2>&1", "(setsid sleep 1000 >/dev/null 2>&1 &)"] {
         let process = start(spec(&folder, escape)).unwrap();
-        process.left().await;
-        assert!(matches!(process.phase(), Phase::Left(_)), "{escape}: {:?}", process.phase());
+        process.wait_exited().await;
+        assert!(matches!(process.phase(), ProcessPhase::Exited(_)), "{escape}: {:?}", process.phase());
         process.kill();
-        process.gone().await;
+        process.wait_gone().await;
     }
 }
 
 #[tokio::test]
-async fn a_child_can_be_spoken_with_while_its_errors_are_captured() {
+async fn a_child_with_pipes_has_its_errors_captured() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
     let folder = tempfile::tempdir().unwrap();
     let script = "echo ready >&2; while read -r line; do echo \"you said $line\"; done; echo over >&2";
-    let (process, Dialogue { mut input, output }) = converse(spec(&folder, script)).unwrap();
+    let (process, StdioPipes { mut input, output }) = start_with_stdio(spec(&folder, script)).unwrap();
     assert_eq!(records(&folder), 1);
     let mut lines = BufReader::new(output).lines();
     for word in ["one", "two"] {
@@ -166,61 +166,62 @@ async fn a_child_can_be_spoken_with_while_its_errors_are_captured() {
         assert_eq!(lines.next_line().await.unwrap().unwrap(), format!("you said {word}"));
     }
     drop(input);
-    assert_eq!(process.gone().await.code, Some(0), "the end of its input ends it");
-    assert_eq!(String::from_utf8(process.output().glimpse().head).unwrap(), "ready\nover\n");
+    assert_eq!(process.wait_gone().await.code, Some(0), "the end of its input ends it");
+    assert_eq!(String::from_utf8(process.output().snapshot().head).unwrap(), "ready\nover\n");
     assert_eq!(records(&folder), 0);
 }
 
 #[tokio::test]
-async fn a_child_is_done_when_it_ends_and_what_it_left_is_ended() {
+async fn finish_returns_on_exit_and_terminates_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     for redirected in ["", ">/dev/null 2>&1"] {
         let script = format!("setsid sleep 1000 {redirected} & echo $!; exit 3");
         let process = start(spec(&folder, &script)).unwrap();
         let exit = process.finish(Duration::from_mins(10)).await.unwrap();
         assert_eq!((exit.code, process.phase().is_gone()), (Some(3), true));
-        let said = String::from_utf8(process.output().glimpse().head).unwrap();
-        let daemon: i32 = said.trim().parse().unwrap();
+        let output = String::from_utf8(process.output().snapshot().head).unwrap();
+        let daemon: i32 = output.trim().parse().unwrap();
         assert!(table::get(daemon).is_none_or(|entry| entry.zombie), "{redirected:?}");
     }
 }
 
 #[tokio::test]
-async fn a_child_that_takes_too_long_is_ended() {
+async fn a_child_that_takes_too_long_is_terminated() {
     let folder = tempfile::tempdir().unwrap();
     let process = start(spec(&folder, "echo begun; sleep 1000")).unwrap();
-    process.output().fresh().await;
+    process.output().wait_for_output().await;
     assert_eq!(process.finish(Duration::from_millis(1)).await, None);
     assert!(process.phase().is_gone());
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test(start_paused = true)]
-async fn what_outlives_the_child_is_waited_for_without_looking_again_and_again() {
+async fn processes_that_outlive_the_child_are_waited_for_without_polling() {
     let folder = tempfile::tempdir().unwrap();
     let script = "(sleep 0.3; sleep 0.3) >/dev/null 2>&1 & exit 0";
     let process = start(spec(&folder, script)).unwrap();
     let begun = tokio::time::Instant::now();
-    process.gone().await;
-    // This clock only goes on when somebody sleeps, and then at once: whoever looks every second is hours ahead by now.
+    process.wait_gone().await;
+    // The paused clock advances only when a task sleeps, and then at once: polling every second would be hours ahead by
+    // now.
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
-async fn what_was_said_last_is_waited_for_when_the_machine_is_slow() {
+async fn the_last_output_is_waited_for_on_a_slow_machine() {
     let folder = tempfile::tempdir().unwrap();
     let mut spec = spec(&folder, "head -c 5000 /dev/zero | tr '\\0' x; echo end");
     spec.head = 10;
-    // A pipe that nobody reads yet, where the output overflows to: the slowest disk there is.
+    // A pipe without a reader as the overflow file: the slowest possible disk.
     let overflow = folder.path().join("spool").join(format!("{}.out", spec.id));
     std::fs::create_dir_all(overflow.parent().unwrap()).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&overflow).status().unwrap().success());
     let process = start(spec).unwrap();
-    let early = timeout(Duration::from_millis(400), process.left()).await;
+    let early = timeout(Duration::from_millis(400), process.wait_exited()).await;
     let read = tokio::task::spawn_blocking(move || std::fs::read(overflow).unwrap().len());
-    assert!(early.is_err(), "it has ended, and what it said is not there yet");
-    process.left().await;
+    assert!(early.is_err(), "it has exited, but its output has not arrived yet");
+    process.wait_exited().await;
     assert!(process.phase().is_gone(), "nothing runs that could be left");
-    assert!(process.output().glimpse().tail.ends_with(b"xend\n"));
+    assert!(process.output().snapshot().tail.ends_with(b"xend\n"));
     assert_eq!(read.await.unwrap(), 5004);
 }

@@ -1,34 +1,37 @@
-//! What a child sees of the environment: ours without secrets, plus what keeps programs from asking or paging.
+//! The environment of a child: ours without secrets, plus variables that keep programs from prompting or paging.
 //!
-//! The rule, by name and regardless of case. Removed: every `MXD_*`, `ANTHROPIC_*`, `OPENAI_*`; every name that
-//! contains `APIKEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE` or `CREDENTIAL`, or has the word `KEY`,
-//! `KEYS`, `PASS`, `PWD`, `PAT`, `JWT` or `AUTH` (`SSH_AUTH_SOCK` is no secret); every value that looks like a credential
-//! ([`secret_shape`]: a login in an address, a webhook, a connection string, a private key …) or contains one that this
-//! process knows ([`known_secrets`]), whatever its name; and what
-//! would redirect git or run code in every shell (`GIT_DIR`, `GIT_CONFIG_COUNT`, `BASH_ENV`, exported functions …), or
-//! says where our own shell stands. A name that the caller [keeps](Environment::keep) is inherited whatever the rule says.
+//! Names are compared without case. Removed:
+//! - every `MXD_*`, `ANTHROPIC_*`, `OPENAI_*`;
+//! - every name that contains `APIKEY`, `TOKEN`, `SECRET`, `PASSWORD`, `PASSWD`, `PASSPHRASE` or `CREDENTIAL`, or has
+//!   the word `KEY`, `KEYS`, `PASS`, `PWD`, `PAT`, `JWT` or `AUTH` (except `SSH_AUTH_SOCK`);
+//! - every value that looks like a credential ([`secret_shape`]: a login in an address, a webhook, a connection string,
+//!   a private key …) or contains one that this process knows ([`known_secrets`]);
+//! - variables that redirect git, run code in every shell (`GIT_DIR`, `GIT_CONFIG_COUNT`, `BASH_ENV`, exported
+//!   functions …) or describe the state of our own shell.
+//!
+//! A name passed to [`Environment::inherit`] is inherited regardless.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use crate::base::{known_secrets, secret_shape};
 
-/// The variable that marks everything a child starts with the child's id.
+/// Marks everything a child starts with the child's id.
 pub const RUN_MARKER: &str = "MXD_RUN";
-/// The variable that marks everything started on behalf of one task.
+/// Marks everything started on behalf of one task.
 pub const TASK_MARKER: &str = "MXD_TASK";
 
-/// The variable that tells everything started on behalf of a task which data folders it may not change.
+/// Lists the data folders that processes of a task must not change.
 pub const GUARDED_MARKER: &str = "MXD_GUARDED";
 
 const SECRET_PREFIXES: &[&str] = &["MXD_", "ANTHROPIC_", "OPENAI_"];
 const SECRET_PARTS: &[&str] = &["APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
-/// Secret as a word between underscores; as a part of one they mean nothing (`KEYBOARD`, `PATH`, `AUTHOR`).
+/// Secret as a whole word between underscores, not as a part (`KEYBOARD`, `PATH`, `AUTHOR`).
 const SECRET_WORDS: &[&str] = &["KEY", "KEYS", "PASS", "PWD", "PAT", "JWT", "AUTH"];
-/// Names that sound secret and hold the way to an agent that keeps the secrets to itself.
-const HARMLESS: &[&str] = &["SSH_AUTH_SOCK"];
+/// Names that look secret but are not: the socket of an agent that holds the keys.
+const NOT_SECRET: &[&str] = &["SSH_AUTH_SOCK"];
 /// Variables that point git at another repository, or make a shell run something before its command.
-const STEERING: &[&str] = &[
+const UNSAFE_NAMES: &[&str] = &[
     "BASH_ENV",
     "ENV",
     "PROMPT_COMMAND",
@@ -49,18 +52,18 @@ const STEERING: &[&str] = &[
     "GIT_CONFIG_COUNT",
     "GIT_CONFIG_PARAMETERS",
 ];
-const STEERING_PREFIXES: &[&str] = &["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "BASH_FUNC_"];
+const UNSAFE_PREFIXES: &[&str] = &["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "BASH_FUNC_"];
 
-/// Nothing may ask, page, edit or paint: nobody is there to answer, and the reader is a model.
-const QUIET: &[(&str, &str)] = &[
+/// Programs must not prompt, page, open an editor or use colours: a model reads the output.
+const NON_INTERACTIVE: &[(&str, &str)] = &[
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_PAGER", "cat"),
     ("GIT_EDITOR", "true"),
     ("GIT_SEQUENCE_EDITOR", "true"),
     ("GIT_ASKPASS", "true"),
     ("GCM_INTERACTIVE", "Never"),
-    // Without a terminal and with nobody to ask, ssh fails by itself. A command line for it is not set here: it would
-    // win over the person's own `core.sshCommand`.
+    // Without a terminal and askpass, ssh fails by itself. `GIT_SSH_COMMAND` is not set here: it would override the
+    // user's `core.sshCommand`.
     ("SSH_ASKPASS_REQUIRE", "never"),
     ("SSH_ASKPASS", "false"),
     ("PAGER", "cat"),
@@ -77,23 +80,23 @@ const QUIET: &[(&str, &str)] = &[
 /// Whether git runs the repository's hooks in a child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GitHooks {
-    /// As the repository says.
+    /// Yes, as the repository is configured.
     Run,
-    /// Never, through the environment alone: the repository's own configuration is not touched.
+    /// No, through the environment alone: the repository's configuration is not changed.
     #[default]
     Off,
 }
 
-/// The environment of a child, before its own id is added.
+/// The environment of a child, without its own id.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     hooks: GitHooks,
-    kept: Vec<String>,
+    inherited: Vec<String>,
     added: BTreeMap<OsString, OsString>,
 }
 
 impl Environment {
-    /// Returns the environment that agents get: scrubbed, quiet, git hooks off.
+    /// Returns the environment for agents: scrubbed, non-interactive, git hooks off.
     pub fn new() -> Self {
         Self::default()
     }
@@ -103,23 +106,23 @@ impl Environment {
         self
     }
 
-    /// Lets one inherited variable through although its name looks secret.
-    pub fn keep(mut self, name: impl Into<String>) -> Self {
-        self.kept.push(name.into());
+    /// Inherits a variable even if its name looks secret.
+    pub fn inherit(mut self, name: impl Into<String>) -> Self {
+        self.inherited.push(name.into());
         self
     }
 
-    /// Adds a variable; it wins over everything inherited or preset.
+    /// Adds a variable, which overrides inherited and preset ones.
     pub fn with(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.added.insert(name.into(), value.into());
         self
     }
 
-    /// Returns every variable of a child whose parent had `inherited`.
+    /// Returns the variables of a child whose parent has `inherited`.
     pub fn variables(&self, inherited: impl IntoIterator<Item = (OsString, OsString)>) -> BTreeMap<OsString, OsString> {
         let mut all: BTreeMap<OsString, OsString> =
             inherited.into_iter().filter(|(name, value)| self.is_inherited(name, value)).collect();
-        for (name, value) in QUIET {
+        for (name, value) in NON_INTERACTIVE {
             all.insert((*name).into(), (*value).into());
         }
         if self.hooks == GitHooks::Off {
@@ -135,15 +138,15 @@ impl Environment {
 
     fn is_inherited(&self, name: &OsStr, value: &OsStr) -> bool {
         let Some(name) = name.to_str() else {
-            // A name that is not text cannot be judged.
+            // A name that is not UTF-8 cannot be judged.
             return false;
         };
-        self.kept.iter().any(|kept| kept == name)
-            || !(is_secret(name) || is_steering(name) || is_secret_value(name, &value.to_string_lossy()))
+        self.inherited.iter().any(|inherited| inherited == name)
+            || !(is_secret(name) || is_unsafe(name) || is_secret_value(name, &value.to_string_lossy()))
     }
 }
 
-/// Returns the values among `variables` that are credentials by name or by form, so that they can be masked.
+/// Returns the values that are credentials by name or by form, for masking.
 pub fn secret_values(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<String> {
     let variables =
         variables.into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -153,21 +156,21 @@ pub fn secret_values(variables: impl IntoIterator<Item = (OsString, OsString)>) 
         .collect()
 }
 
-/// Tells whether a variable's name says that its value is nobody's business.
+/// Returns true if a variable with this name must not be passed on.
 pub fn is_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     SECRET_PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) || is_key_name(name)
 }
 
-/// Tells whether a variable's name says that its value is a credential.
+/// Returns true if the name suggests a credential.
 fn is_key_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    !HARMLESS.contains(&name.as_str())
+    !NOT_SECRET.contains(&name.as_str())
         && (SECRET_PARTS.iter().any(|part| name.contains(part))
             || name.split('_').any(|word| SECRET_WORDS.contains(&word)))
 }
 
-/// Tells whether a value is or holds a credential, whatever the variable is called.
+/// Returns true if a value is or contains a credential, whatever the variable's name.
 fn is_secret_value(name: &str, value: &str) -> bool {
     let names_proxy = name.to_ascii_uppercase().ends_with("PROXY");
     secret_shape::holds_credential(value)
@@ -175,8 +178,8 @@ fn is_secret_value(name: &str, value: &str) -> bool {
         || known_secrets::is_in(value)
 }
 
-fn is_steering(name: &str) -> bool {
-    STEERING.contains(&name) || STEERING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+fn is_unsafe(name: &str) -> bool {
+    UNSAFE_NAMES.contains(&name) || UNSAFE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use super::*;
 
-fn seen(environment: &Environment, inherited: &[(&str, &str)]) -> BTreeMap<String, String> {
+fn child_variables(environment: &Environment, inherited: &[(&str, &str)]) -> BTreeMap<String, String> {
     environment
         .variables(inherited.iter().map(|(name, value)| ((*name).into(), (*value).into())))
         .into_iter()
@@ -37,50 +37,56 @@ fn secrets_do_not_reach_a_child_and_the_rest_does() {
         ("GIT_CONFIG_VALUE_7", "x"),
         ("KEYBOARD", "de"),
     ];
-    let all = seen(&Environment::new(), &inherited);
+    let all = child_variables(&Environment::new(), &inherited);
     assert!(all.values().all(|value| value != "x"), "{all:?}");
     assert_eq!((all["PATH"].as_str(), all["KEYBOARD"].as_str()), ("/bin", "de"));
 }
 
 #[test]
-fn a_kept_name_is_inherited_and_an_added_one_wins() {
-    let environment = Environment::new().keep("GITHUB_TOKEN").with("PAGER", "less");
-    let all = seen(&environment, &[("GITHUB_TOKEN", "mine"), ("PAGER", "most")]);
+fn a_listed_name_is_inherited_and_an_added_variable_wins() {
+    let environment = Environment::new().inherit("GITHUB_TOKEN").with("PAGER", "less");
+    let all = child_variables(&environment, &[("GITHUB_TOKEN", "mine"), ("PAGER", "most")]);
     assert_eq!((all["GITHUB_TOKEN"].as_str(), all["PAGER"].as_str()), ("mine", "less"));
 }
 
 #[test]
-fn nothing_asks_pages_or_runs_a_hook() {
-    let all = seen(&Environment::new(), &[("PAGER", "less"), ("GIT_EDITOR", "vim")]);
+fn git_does_not_prompt_page_or_run_hooks() {
+    let all = child_variables(&Environment::new(), &[("PAGER", "less"), ("GIT_EDITOR", "vim")]);
     assert_eq!(all["GIT_TERMINAL_PROMPT"], "0");
     assert_eq!((all["PAGER"].as_str(), all["GIT_PAGER"].as_str(), all["GIT_EDITOR"].as_str()), ("cat", "cat", "true"));
     assert_eq!(all["GIT_CONFIG_KEY_0"], "core.hooksPath");
-    assert!(!seen(&Environment::new().hooks(GitHooks::Run), &[]).contains_key("GIT_CONFIG_COUNT"));
+    assert!(!child_variables(&Environment::new().hooks(GitHooks::Run), &[]).contains_key("GIT_CONFIG_COUNT"));
 }
 
 #[test]
-fn a_persons_own_ssh_command_stays() {
-    let all = seen(&Environment::new(), &[("GIT_SSH_COMMAND", "ssh -i key")]);
+fn the_users_ssh_command_is_inherited() {
+    let all = child_variables(&Environment::new(), &[("GIT_SSH_COMMAND", "ssh -i key")]);
     assert_eq!(all["GIT_SSH_COMMAND"], "ssh -i key");
-    assert!(!seen(&Environment::new(), &[]).contains_key("GIT_SSH_COMMAND"), "core.sshCommand stays in force");
+    assert!(
+        !child_variables(&Environment::new(), &[]).contains_key("GIT_SSH_COMMAND"),
+        "core.sshCommand stays in force"
+    );
 }
 
 #[test]
 fn a_password_in_a_url_is_a_secret_whatever_the_name_says() {
     let secret = ["postgres://me:hunter2@db/x", "a=1 https://u:p@h, b", "redis://:p@h:6379"];
     for value in secret {
-        assert!(!seen(&Environment::new(), &[("DATABASE_URL", value)]).contains_key("DATABASE_URL"), "{value}");
+        assert!(
+            !child_variables(&Environment::new(), &[("DATABASE_URL", value)]).contains_key("DATABASE_URL"),
+            "{value}"
+        );
     }
     for value in ["http://proxy:8080", "https://me@host/a:b@c", "ssh://git@host:22/x", "me:you@here"] {
-        assert_eq!(seen(&Environment::new(), &[("SOME_URL", value)])["SOME_URL"], value);
+        assert_eq!(child_variables(&Environment::new(), &[("SOME_URL", value)])["SOME_URL"], value);
     }
 }
 
 #[test]
-fn where_the_agents_keys_and_the_persons_git_settings_are_is_no_secret() {
+fn the_ssh_agent_socket_and_git_settings_are_inherited() {
     let harmless =
         [("SSH_AUTH_SOCK", "/s"), ("GIT_CONFIG_GLOBAL", "/g"), ("GIT_CONFIG_SYSTEM", "/y"), ("GIT_AUTHOR_NAME", "me")];
-    let all = seen(&Environment::new(), &harmless);
+    let all = child_variables(&Environment::new(), &harmless);
     assert!(harmless.iter().all(|(name, value)| all[*name] == *value), "{all:?}");
 }
 
@@ -96,7 +102,7 @@ fn a_value_that_looks_like_a_credential_is_scrubbed_whatever_its_name() {
         ("DEPLOY", "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"),
         ("HEADER", "Authorization: Bearer abcdefgh12345678"),
     ];
-    let all = seen(&Environment::new(), &inherited);
+    let all = child_variables(&Environment::new(), &inherited);
     for (name, _) in inherited {
         assert!(!all.contains_key(name), "{name}");
     }
@@ -106,7 +112,7 @@ fn a_value_that_looks_like_a_credential_is_scrubbed_whatever_its_name() {
 fn a_known_key_is_scrubbed_under_any_name_and_found_for_masking() {
     known_secrets::remember(["known-key-0123456789-of-environment-tests".to_owned()]);
     let inherited = [("NOTES", "x known-key-0123456789-of-environment-tests y")];
-    assert!(!seen(&Environment::new(), &inherited).contains_key("NOTES"));
+    assert!(!child_variables(&Environment::new(), &inherited).contains_key("NOTES"));
     let variables = [
         ("MY_API_KEY", "abcdef0123456789"),
         ("MXD_HOME", "/data"),
@@ -140,7 +146,7 @@ fn ordinary_variables_pass() {
         ("VIRTUAL_ENV", "/home/ann/app/.venv"),
         ("XDG_CONFIG_HOME", "/home/ann/.config"),
     ];
-    let all = seen(&Environment::new(), &ordinary);
+    let all = child_variables(&Environment::new(), &ordinary);
     for (name, value) in ordinary {
         assert_eq!(all.get(name).map(String::as_str), Some(value), "{name}");
     }

@@ -1,9 +1,9 @@
-//! Who started this process: whether it is, or descends from, a child that some engine started.
+//! Detects whether this process is, or descends from, a child of an engine.
 //!
-//! Two kinds of evidence, for this process, its ancestors, and the leaders of their groups and sessions. Records on disk
-//! name a child by its number and start time, and do not depend on an environment that the child may have changed. Marks
-//! in an environment also hold where the record is gone. A process that cleared its environment, left its session and whose
-//! parents have all ended leaves neither: nothing short of a sandbox finds it.
+//! Two kinds of evidence, for this process, its ancestors, and the leaders of their groups and sessions. Records on
+//! disk name a child by pid and start time, and do not depend on an environment that the child may have changed.
+//! Markers in an environment hold even without a record. A process that cleared its environment, left its session and
+//! whose parents have all exited has neither; only a sandbox would catch it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,32 +12,32 @@ use std::path::{Path, PathBuf};
 
 use super::environment::{GUARDED_MARKER, RUN_MARKER, TASK_MARKER};
 use super::orphans;
-use super::record::{Identity, Record};
-use super::table::{self, Entry};
+use super::record::{ProcessIdentity, Record};
+use super::table::{self, ProcessInfo};
 
-/// No chain of parents is longer: a loop in what the system says must not keep us.
-const LONGEST_CHAIN: usize = 512;
+/// Bound for the chain of parents, in case the system reports a loop.
+const MAX_CHAIN: usize = 512;
 
-/// Tells whether this process belongs to a child of an engine that works on the data folder `data`. `records` are the
-/// folders with that data folder's records of running children.
+/// Returns true if this process belongs to a child of an engine that works on the data folder `data`. `records` are the
+/// folders with that data folder's process records.
 pub fn is_inside(data: &Path, records: &[PathBuf]) -> bool {
     let Some(us) = i32::try_from(std::process::id()).ok().and_then(table::get) else { return false };
-    let kin = Kin::of(us, table::get);
+    let lineage = ProcessLineage::of(us, table::get);
     let children: Vec<Record> = records.iter().flat_map(|folder| orphans::all(folder)).collect();
-    kin.is_recorded(&children) || kin.numbers().into_iter().any(|pid| is_marked(table::environment(pid), data))
+    lineage.is_recorded(&children) || lineage.pids().into_iter().any(|pid| is_marked(table::environment(pid), data))
 }
 
 /// A process, its ancestors, and the leaders of their groups and sessions.
-struct Kin {
-    chain: Vec<Entry>,
-    /// Leaders that are not in the chain. `None` if the process has ended and only its number is left.
-    leaders: Vec<(i32, Option<Entry>)>,
+struct ProcessLineage {
+    chain: Vec<ProcessInfo>,
+    /// Leaders that are not in the chain. `None` if the leader has exited and only its number is left.
+    leaders: Vec<(i32, Option<ProcessInfo>)>,
 }
 
-impl Kin {
-    fn of(process: Entry, get: impl Fn(i32) -> Option<Entry>) -> Self {
+impl ProcessLineage {
+    fn of(process: ProcessInfo, get: impl Fn(i32) -> Option<ProcessInfo>) -> Self {
         let mut chain = vec![process];
-        while let Some(last) = chain.last().filter(|last| last.parent > 0 && chain.len() < LONGEST_CHAIN) {
+        while let Some(last) = chain.last().filter(|last| last.parent > 0 && chain.len() < MAX_CHAIN) {
             let Some(parent) = get(last.parent) else { break };
             chain.push(parent);
         }
@@ -50,24 +50,24 @@ impl Kin {
     fn is_recorded(&self, records: &[Record]) -> bool {
         records.iter().any(|record| {
             let Some(child) = record.child.filter(|_| record.boot == table::boot_id()) else { return false };
-            let is_it = |entry: &Entry| (Identity { pid: entry.pid, start: entry.start }) == child;
-            self.chain.iter().any(is_it)
+            let is_child = |entry: &ProcessInfo| (ProcessIdentity { pid: entry.pid, start: entry.start }) == child;
+            self.chain.iter().any(is_child)
                 || self.leaders.iter().any(|(pid, leader)| match leader {
-                    Some(leader) => is_it(leader),
-                    // While its group or session lives, the number of a leader that has ended is given to nobody.
+                    Some(leader) => is_child(leader),
+                    // While its group or session exists, the number of an exited leader is not reused.
                     None => *pid == child.pid && record.owner.is_alive(),
                 })
         })
     }
 
-    fn numbers(&self) -> Vec<i32> {
+    fn pids(&self) -> Vec<i32> {
         let leaders = self.leaders.iter().filter(|(_, leader)| leader.is_some()).map(|(pid, _)| *pid);
         self.chain.iter().map(|entry| entry.pid).chain(leaders).collect()
     }
 }
 
-/// Tells whether an environment carries a mark of ours and guards the data folder. One with a mark that does not say what it
-/// guards guards everything.
+/// Returns true if an environment carries a marker and guards the data folder. A marker without a list of guarded
+/// folders guards everything.
 fn is_marked(environment: Option<Vec<u8>>, data: &Path) -> bool {
     let environment = environment.unwrap_or_default();
     let value = |name: &str| {

@@ -1,7 +1,7 @@
-//! What a child says, in bounded memory: its beginning, its end, its size, and what nobody has been shown yet.
+//! Captures the output of a child in bounded memory: beginning, end, size, and what was not displayed yet.
 //!
-//! A thread of its own drains each stream, so that a flood delays nobody: not the child's neighbours, not the
-//! runtime. Readers look at the capture whenever they like; they can be slow, and never make the child wait.
+//! Each stream has its own thread, so that a flood of output blocks neither other children nor the runtime. Readers
+//! take snapshots; a slow reader never blocks the child.
 
 use std::io::Read;
 use std::mem;
@@ -10,21 +10,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
 
-use super::spool::Spool;
+use super::output_file::OutputFile;
 
-/// How much of the beginning is kept in memory, unless the caller wants more.
+/// Bytes kept from the beginning, unless the caller wants more.
 pub const HEAD: usize = 64 << 10;
-/// How much of the end is kept in memory.
+/// Bytes kept from the end.
 pub const TAIL: usize = 64 << 10;
-/// How much may wait to be shown. More than that nobody could read anyway.
+/// Bytes that may wait to be displayed. No user could read more than that.
 const PENDING: usize = 32 << 10;
 const CHUNK: usize = 64 << 10;
 
-/// One stream of a child.
+/// One captured output stream.
 #[derive(Debug)]
 pub struct Capture {
     state: Mutex<State>,
-    fresh: Notify,
+    changed: Notify,
     head_cap: usize,
 }
 
@@ -35,68 +35,67 @@ struct State {
     total: u64,
     lines: u64,
     has_nul: bool,
-    kept: Option<(PathBuf, u64)>,
+    file: Option<(PathBuf, u64)>,
     pending: Vec<u8>,
     skipped: u64,
     closed: bool,
 }
 
-/// What a stream holds at one moment.
+/// The state of a stream at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Glimpse {
-    /// The beginning: everything, if `total` is not larger.
+pub struct OutputSnapshot {
+    /// The beginning; the whole stream if `total` is not larger.
     pub head: Vec<u8>,
-    /// The end; overlaps the beginning when the whole is short.
+    /// The end; overlaps the beginning of a short stream.
     pub tail: Vec<u8>,
     pub total: u64,
-    /// Line breaks seen.
+    /// Number of line breaks.
     pub lines: u64,
-    /// A zero byte was seen: this is not text.
+    /// A zero byte occurred: not text.
     pub has_nul: bool,
-    /// The file that holds the stream from its first byte, once it no longer fits in memory.
+    /// The file with the stream from its first byte, once it does not fit in memory.
     pub file: Option<PathBuf>,
-    /// How many bytes of the stream that file has.
+    /// How many bytes that file holds.
     pub file_bytes: u64,
-    /// Nothing more can come.
+    /// The stream has ended.
     pub closed: bool,
 }
 
-/// Output that has not been shown yet.
+/// Output that was not displayed yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
-    /// How many bytes before `bytes` came too fast to be shown.
+    /// Bytes dropped before `bytes`, because they came too fast.
     pub skipped: u64,
     pub bytes: Vec<u8>,
 }
 
 impl Capture {
     pub(super) fn new(head_cap: usize) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), fresh: Notify::new(), head_cap })
+        Arc::new(Self { state: Mutex::default(), changed: Notify::new(), head_cap })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what the stream holds now.
-    pub fn glimpse(&self) -> Glimpse {
+    pub fn snapshot(&self) -> OutputSnapshot {
         let state = self.lock();
-        Glimpse {
+        OutputSnapshot {
             head: state.head.clone(),
             tail: state.tail.bytes().to_vec(),
             total: state.total,
             lines: state.lines,
             has_nul: state.has_nul,
-            file: state.kept.as_ref().map(|(path, _)| path.clone()),
-            file_bytes: state.kept.as_ref().map_or(0, |(_, bytes)| *bytes),
+            file: state.file.as_ref().map(|(path, _)| path.clone()),
+            file_bytes: state.file.as_ref().map_or(0, |(_, bytes)| *bytes),
             closed: state.closed,
         }
     }
 
-    /// Waits until there is something to show, or the stream is closed and there never will be.
-    pub async fn fresh(&self) {
+    /// Waits until there is pending output or the stream is closed.
+    pub async fn wait_for_output(&self) {
         loop {
-            let notified = self.fresh.notified();
+            let notified = self.changed.notified();
             {
                 let state = self.lock();
                 if !state.pending.is_empty() || state.closed {
@@ -107,7 +106,7 @@ impl Capture {
         }
     }
 
-    /// Takes what has not been shown yet.
+    /// Takes the pending output.
     pub fn take_pending(&self) -> Pending {
         let mut state = self.lock();
         Pending { skipped: mem::take(&mut state.skipped), bytes: mem::take(&mut state.pending) }
@@ -117,17 +116,17 @@ impl Capture {
         self.lock().closed
     }
 
-    fn absorb(&self, bytes: &[u8], kept: Option<(&Path, u64)>) {
+    fn append(&self, bytes: &[u8], file: Option<(&Path, u64)>) {
         let mut state = self.lock();
-        let room = self.head_cap - state.head.len().min(self.head_cap);
-        let head = &bytes[..bytes.len().min(room)];
+        let free = self.head_cap - state.head.len().min(self.head_cap);
+        let head = &bytes[..bytes.len().min(free)];
         state.head.extend_from_slice(head);
         state.tail.push(bytes);
         state.total += bytes.len() as u64;
         state.lines += line_breaks(bytes);
         state.has_nul |= bytes.contains(&0);
-        match (&mut state.kept, kept) {
-            (Some((_, have)), Some((_, written))) => *have = written,
+        match (&mut state.file, file) {
+            (Some((_, bytes)), Some((_, written))) => *bytes = written,
             (slot, Some((path, written))) => *slot = Some((path.to_owned(), written)),
             (_, None) => {}
         }
@@ -136,32 +135,32 @@ impl Capture {
         state.pending.drain(..excess);
         state.skipped += excess as u64;
         drop(state);
-        self.fresh.notify_one();
+        self.changed.notify_one();
     }
 
     fn close(&self) {
         self.lock().closed = true;
-        self.fresh.notify_waiters();
-        self.fresh.notify_one();
+        self.changed.notify_waiters();
+        self.changed.notify_one();
     }
 
-    /// Drains `source` to its end on a thread of its own. The receiver resolves when the stream is closed.
+    /// Reads `source` to its end on its own thread. The receiver resolves when the stream is closed.
     pub(super) fn drain(
         self: &Arc<Self>,
         source: impl Read + Send + 'static,
-        spool: Option<PathBuf>,
+        overflow: Option<PathBuf>,
     ) -> std::io::Result<oneshot::Receiver<()>> {
         let (done, closed) = oneshot::channel();
         let capture = Arc::clone(self);
         std::thread::Builder::new().name("output".to_owned()).stack_size(256 << 10).spawn(move || {
-            capture.pump(source, spool.map(Spool::new));
+            capture.pump(source, overflow.map(OutputFile::new));
             capture.close();
             drop(done);
         })?;
         Ok(closed)
     }
 
-    fn pump(&self, mut source: impl Read, mut spool: Option<Spool>) {
+    fn pump(&self, mut source: impl Read, mut overflow: Option<OutputFile>) {
         let mut chunk = vec![0; CHUNK];
         let mut total = 0_u64;
         loop {
@@ -171,18 +170,18 @@ impl Capture {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(_) => break,
             };
-            if let Some(spool) = &mut spool {
-                // Nothing is written until memory no longer holds the beginning: most commands say little.
+            if let Some(overflow) = &mut overflow {
+                // Write to disk only once memory does not hold the beginning: most commands print little.
                 if total + bytes.len() as u64 > self.head_cap as u64 {
-                    if spool.kept().is_none() {
+                    if overflow.location().is_none() {
                         let head = self.lock().head.clone();
-                        spool.append(&head);
+                        overflow.append(&head);
                     }
-                    spool.append(bytes);
+                    overflow.append(bytes);
                 }
             }
             total += bytes.len() as u64;
-            self.absorb(bytes, spool.as_ref().and_then(Spool::kept));
+            self.append(bytes, overflow.as_ref().and_then(OutputFile::location));
         }
     }
 }
@@ -193,7 +192,7 @@ pub fn line_breaks(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// The last bytes of a stream. Holds up to twice its size, so that most pushes only append.
+/// The last bytes of a stream. Holds up to twice `TAIL`, so that most pushes only append.
 #[derive(Debug, Default)]
 struct Tail(Vec<u8>);
 

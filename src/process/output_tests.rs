@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A source that hands out its chunks one read at a time.
+/// A source that returns one chunk per read.
 struct Chunks(std::vec::IntoIter<Vec<u8>>);
 
 impl Read for Chunks {
@@ -13,9 +13,9 @@ impl Read for Chunks {
     }
 }
 
-fn pumped(chunks: Vec<Vec<u8>>, head: usize, spool: Option<PathBuf>) -> Arc<Capture> {
+fn captured(chunks: Vec<Vec<u8>>, head: usize, overflow: Option<PathBuf>) -> Arc<Capture> {
     let capture = Capture::new(head);
-    capture.pump(Chunks(chunks.into_iter()), spool.map(Spool::new));
+    capture.pump(Chunks(chunks.into_iter()), overflow.map(OutputFile::new));
     capture.close();
     capture
 }
@@ -29,29 +29,29 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         let whole = chunks.concat();
-        let glimpse = pumped(chunks, head, Some(path.clone())).glimpse();
-        prop_assert_eq!(glimpse.total, whole.len() as u64);
-        prop_assert_eq!(&glimpse.head[..], &whole[..whole.len().min(head)]);
-        prop_assert!(whole.ends_with(&glimpse.tail));
-        prop_assert_eq!(glimpse.tail.len(), whole.len().min(TAIL));
-        prop_assert_eq!(glimpse.lines, line_breaks(&whole));
-        prop_assert_eq!(glimpse.file.is_some(), whole.len() > head);
-        if glimpse.file.is_some() {
+        let snapshot = captured(chunks, head, Some(path.clone())).snapshot();
+        prop_assert_eq!(snapshot.total, whole.len() as u64);
+        prop_assert_eq!(&snapshot.head[..], &whole[..whole.len().min(head)]);
+        prop_assert!(whole.ends_with(&snapshot.tail));
+        prop_assert_eq!(snapshot.tail.len(), whole.len().min(TAIL));
+        prop_assert_eq!(snapshot.lines, line_breaks(&whole));
+        prop_assert_eq!(snapshot.file.is_some(), whole.len() > head);
+        if snapshot.file.is_some() {
             prop_assert_eq!(std::fs::read(path).unwrap(), whole);
         }
     }
 }
 
 #[test]
-fn a_flood_keeps_its_end_and_says_what_was_not_shown() {
+fn a_flood_keeps_its_end_and_counts_the_skipped_bytes() {
     let chunks: Vec<_> = (0..200_u8).map(|n| vec![n; 4096]).collect();
-    let capture = pumped(chunks, HEAD, None);
+    let capture = captured(chunks, HEAD, None);
     let pending = capture.take_pending();
     assert_eq!(pending.bytes.len(), PENDING);
     assert_eq!(pending.skipped, 200 * 4096 - PENDING as u64);
     assert_eq!(pending.bytes.last(), Some(&199));
-    let glimpse = capture.glimpse();
-    assert_eq!((glimpse.head.len(), glimpse.tail.len()), (HEAD, TAIL));
+    let snapshot = capture.snapshot();
+    assert_eq!((snapshot.head.len(), snapshot.tail.len()), (HEAD, TAIL));
 }
 
 #[tokio::test]
@@ -59,18 +59,18 @@ async fn waiting_for_output_ends_when_the_stream_does() {
     let capture = Capture::new(HEAD);
     let closed = capture.drain(std::io::Cursor::new(b"hello".to_vec()), None).unwrap();
     let _ = closed.await;
-    capture.fresh().await;
+    capture.wait_for_output().await;
     assert_eq!(capture.take_pending().bytes, b"hello");
-    capture.fresh().await;
+    capture.wait_for_output().await;
     assert!(capture.take_pending().bytes.is_empty());
 }
 
 #[test]
-fn a_disk_that_refuses_does_not_stop_the_drain() {
+fn a_write_error_does_not_stop_the_drain() {
     let folder = tempfile::tempdir().unwrap();
-    // A file where the folder should be: it cannot be created, and neither can the spool.
+    // A file where the folder should be, so that the overflow file cannot be created.
     std::fs::write(folder.path().join("blocked"), "").unwrap();
-    let capture = pumped(vec![vec![b'x'; 100], vec![b'y'; 100]], 50, Some(folder.path().join("blocked/out")));
-    let glimpse = capture.glimpse();
-    assert_eq!((glimpse.total, glimpse.file), (200, None));
+    let capture = captured(vec![vec![b'x'; 100], vec![b'y'; 100]], 50, Some(folder.path().join("blocked/out")));
+    let snapshot = capture.snapshot();
+    assert_eq!((snapshot.total, snapshot.file), (200, None));
 }

@@ -1,6 +1,7 @@
-//! One task per child: waits for it, ends it when asked, sees what it left behind, reaps it, removes its record.
+//! One task per child: waits for it, terminates it on request, waits for what it left behind, reaps it, removes its
+//! record.
 //!
-//! It outlives the handle: a caller that is cancelled in the middle of a kill does not leave the rest running.
+//! The task outlives the handle: cancelling a caller in the middle of a kill leaves nothing running.
 
 use std::io;
 use std::process::ExitStatus;
@@ -9,123 +10,123 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
-use super::child::{Exit, Phase};
-use super::end::{Family, Found, GRACE, end_blocking};
-use super::leader::{self, Leader};
-use super::record::Note;
-use super::table::{self, Entry};
+use super::child::{ProcessExit, ProcessPhase};
+use super::child_handle::{self, ChildHandle};
+use super::record::RecordFile;
+use super::table::{self, ProcessInfo};
+use super::terminate::{GRACE, ProcessTree, Targets, terminate_blocking};
 
-/// How long output that was already written may take to arrive once the child has ended.
+/// How long output that was already written may take to arrive after the child has exited.
 const DRAIN: Duration = Duration::from_millis(100);
-/// The same where nobody is left who could write more: only a busy machine or a slow disk is in the way.
+/// The same if no process is left that could write more: only a busy machine or a slow disk can delay it.
 const LATE_DRAIN: Duration = Duration::from_secs(5);
-/// How long a killed child may take to be reaped before it is given up as stuck in the kernel.
+/// How long a killed child may take to be reaped before it counts as stuck in the kernel.
 const REAP: Duration = Duration::from_secs(5);
-/// How long after the end of somebody it is looked who else is left.
-const LOOK: Duration = Duration::from_millis(20);
-/// How often it is looked where the system does not tell of ends.
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
+/// Delay between the exit of a process and the next scan for others.
+const SCAN_DELAY: Duration = Duration::from_millis(20);
+/// The longest delay between scans on systems without process handles.
+const MAX_SCAN_DELAY: Duration = Duration::from_secs(1);
 
 pub(super) struct Supervisor {
-    /// The child and what it started. Kept from look to look: what was seen once is not to be believed anew.
-    pub(super) family: Family,
-    pub(super) child: Leader,
-    pub(super) phase: watch::Sender<Phase>,
+    /// The child and what it started. Updated by every scan, because members that were seen once stay members.
+    pub(super) tree: ProcessTree,
+    pub(super) child: ChildHandle,
+    pub(super) phase: watch::Sender<ProcessPhase>,
     pub(super) drains: Vec<oneshot::Receiver<()>>,
-    pub(super) note: Option<Note>,
+    pub(super) record: Option<RecordFile>,
 }
 
-/// Follows a child to its end. A closed `kill` channel is a kill: nobody is left who could want the child.
+/// Follows a child to its end. A closed `kill` channel counts as a kill request.
 pub(super) async fn supervise(mut this: Supervisor, mut kill: mpsc::UnboundedReceiver<()>) {
     let ended = tokio::select! {
         status = this.child.wait() => Some(status),
         _ = kill.recv() => None,
     };
     let exit = match ended {
-        None => this.end().await,
+        None => this.terminate().await,
         Some(status) => {
-            let exit = Exit::from_status(&status, false);
-            let mut quiet = timeout(DRAIN, this.drained()).await.is_ok();
-            let alone = this.survivor().await.is_none();
-            if alone && !quiet {
-                quiet = timeout(LATE_DRAIN, this.drained()).await.is_ok();
+            let exit = ProcessExit::from_status(&status, false);
+            let mut is_drained = timeout(DRAIN, this.wait_drained()).await.is_ok();
+            let is_alone = this.survivor().await.is_none();
+            if is_alone && !is_drained {
+                is_drained = timeout(LATE_DRAIN, this.wait_drained()).await.is_ok();
             }
-            if alone && quiet {
+            if is_alone && is_drained {
                 exit
             } else {
-                this.phase.send_replace(Phase::Left(exit));
+                this.phase.send_replace(ProcessPhase::Exited(exit));
                 tokio::select! {
-                    () = this.deserted() => {}
-                    _ = kill.recv() => end_family(this.family.clone()).await,
+                    () = this.wait_all_gone() => {}
+                    _ = kill.recv() => terminate_tree(this.tree.clone()).await,
                 }
                 exit
             }
         }
     };
-    // What is still in the pipes is ours to show; what an escaped process holds open is not worth waiting for.
-    let _ = timeout(DRAIN, this.drained()).await;
-    if let Some(note) = this.note.take() {
-        note.remove();
+    // Collect what is still in the pipes, but do not wait for an escaped process that holds them open.
+    let _ = timeout(DRAIN, this.wait_drained()).await;
+    if let Some(record) = this.record.take() {
+        record.remove();
     }
-    this.phase.send_replace(Phase::Gone(exit));
+    this.phase.send_replace(ProcessPhase::Gone(exit));
 }
 
 impl Supervisor {
-    async fn drained(&mut self) {
+    async fn wait_drained(&mut self) {
         while let Some(drain) = self.drains.last_mut() {
-            // The sender is dropped, never used: an error is the message.
+            // The sender is dropped, never used: an error means closed.
             let _ = drain.await;
             self.drains.pop();
         }
     }
 
-    /// Waits until nobody whom the child started is left and nobody holds its output.
-    async fn deserted(&mut self) {
-        self.drained().await;
-        let mut pause = LOOK;
+    /// Waits until no process of the child is left and its output is closed.
+    async fn wait_all_gone(&mut self) {
+        self.wait_drained().await;
+        let mut pause = SCAN_DELAY;
         while let Some(member) = self.survivor().await {
-            // As long as this one lives, nothing else has to be known: a daemon costs nobody a look.
-            if end_of(&member).await {
-                pause = LOOK;
+            // While this one lives no scan is needed, so a daemon costs nothing.
+            if wait_exit(&member).await {
+                pause = SCAN_DELAY;
             }
             sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_LOOK);
+            pause = (pause * 2).min(MAX_SCAN_DELAY);
         }
     }
 
-    /// Returns somebody of the family who runs, also one that made itself a daemon: it left the group and the session
-    /// and closed the output, and only its environment still says whose it is.
-    async fn survivor(&mut self) -> Option<Entry> {
-        let mut family = self.family.clone();
-        let looked = tokio::task::spawn_blocking(move || {
-            let survivor = family.members(&table::all()).into_iter().next();
-            (family, survivor)
+    /// Returns a process of the child that still runs. Finds daemons, too: they left the group and the session and
+    /// closed the output, and only their environment still has the marker.
+    async fn survivor(&mut self) -> Option<ProcessInfo> {
+        let mut tree = self.tree.clone();
+        let scan = tokio::task::spawn_blocking(move || {
+            let survivor = tree.members(&table::all()).into_iter().next();
+            (tree, survivor)
         });
-        let (family, survivor) = looked.await.ok()?;
-        self.family = family;
+        let (tree, survivor) = scan.await.ok()?;
+        self.tree = tree;
         survivor
     }
 
-    async fn end(&mut self) -> Exit {
-        let ending = tokio::spawn(end_family(self.family.clone()));
+    async fn terminate(&mut self) -> ProcessExit {
+        let termination = tokio::spawn(terminate_tree(self.tree.clone()));
         let status = timeout(GRACE + REAP, self.child.wait()).await;
-        let _ = ending.await;
+        let _ = termination.await;
         let status: io::Result<ExitStatus> = status.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        Exit::from_status(&status, true)
+        ProcessExit::from_status(&status, true)
     }
 }
 
-/// Waits until a process has ended, without looking again and again. Tells whether that could be waited for.
-async fn end_of(process: &Entry) -> bool {
-    let Some(handle) = table::handle(process).and_then(leader::watched) else { return false };
+/// Waits until a process has exited, without polling. Returns false if the system cannot wait for it.
+async fn wait_exit(process: &ProcessInfo) -> bool {
+    let Some(handle) = table::handle(process).and_then(child_handle::register) else { return false };
     handle.readable().await.is_ok()
 }
 
-/// Ends everyone. Reading the process table blocks, so it happens aside.
-async fn end_family(mut family: Family) {
+/// Terminates every process of the tree. Reading the process table blocks, so it runs on a blocking thread.
+async fn terminate_tree(mut tree: ProcessTree) {
     let find = move || {
-        let members = family.members(&table::all());
-        Found { members, group: family.group() }
+        let members = tree.members(&table::all());
+        Targets { members, group: tree.group() }
     };
-    let _ = tokio::task::spawn_blocking(move || end_blocking(find, GRACE)).await;
+    let _ = tokio::task::spawn_blocking(move || terminate_blocking(find, GRACE)).await;
 }

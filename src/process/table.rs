@@ -1,7 +1,7 @@
-//! The system's table of processes, read without starting one where the system allows it.
+//! The system's process table, read without starting a program where the system allows it.
 //!
-//! A pid alone names nothing: numbers are used again. A process is named by its pid *and* its start time, and a
-//! signal goes only to a process whose start time is still the one that was read.
+//! Pids are reused, so a process is identified by pid *and* start time, and a signal is sent only if the start time
+//! still matches.
 
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
@@ -11,49 +11,49 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-/// How long a process may take to become another program before it counts as one without an environment.
-const LONGEST_EXEC: Duration = Duration::from_secs(1);
-const EXEC_LOOK: Duration = Duration::from_micros(50);
+/// How long an `exec` may take before a process counts as one without an environment.
+const EXEC_TIMEOUT: Duration = Duration::from_secs(1);
+const EXEC_POLL: Duration = Duration::from_micros(50);
 
-/// A process as the system lists it.
+/// An entry of the process table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ProcessInfo {
     pub pid: i32,
     pub parent: i32,
     pub group: i32,
     pub session: i32,
-    /// When it started, in the system's own unit: only ever compared with itself.
+    /// Start time in the system's own unit; only compared for equality.
     pub start: u64,
-    /// It has ended and only waits for its parent to notice.
+    /// It has exited and was not reaped yet.
     pub zombie: bool,
 }
 
-/// Returns every process that is listed now. Never fails: what cannot be read is not ours to end.
-pub fn all() -> Vec<Entry> {
+/// Returns all processes. Skips those that cannot be read.
+pub fn all() -> Vec<ProcessInfo> {
     system::all()
 }
 
-/// Returns one process, if it exists.
-pub fn get(pid: i32) -> Option<Entry> {
+/// Returns one process, or `None` if it does not exist.
+pub fn get(pid: i32) -> Option<ProcessInfo> {
     system::get(pid)
 }
 
-/// Returns a text that differs between two starts of the machine.
+/// Returns an id that differs between boots.
 pub fn boot_id() -> String {
     system::boot_id()
 }
 
-/// Returns the environment that a process was started with, its variables separated by zero bytes. `None` where the system
-/// does not say.
+/// Returns the environment that a process was started with, its variables separated by zero bytes. `None` if the system
+/// does not reveal it.
 pub(super) fn environment(pid: i32) -> Option<Vec<u8>> {
     system::environment(pid)
 }
 
-/// Tells whether a process was started with `name=value` in its environment. False where the system does not say. Waits for
-/// a process that is just becoming another program: it has no environment yet, and on a busy machine for a while.
+/// Returns true if a process was started with `name=value` in its environment; false if the system does not reveal it.
+/// Waits for a process in the middle of an `exec`, which has no environment yet.
 pub fn has_marker(pid: i32, name: &str, value: &str) -> bool {
     let wanted = format!("{name}={value}");
-    let deadline = Instant::now() + LONGEST_EXEC;
+    let deadline = Instant::now() + EXEC_TIMEOUT;
     loop {
         let Some(environment) = system::environment(pid) else { return false };
         if !environment.is_empty() {
@@ -62,25 +62,25 @@ pub fn has_marker(pid: i32, name: &str, value: &str) -> bool {
         if system::has_no_environment(pid) || Instant::now() >= deadline {
             return false;
         }
-        thread::sleep(EXEC_LOOK);
+        thread::sleep(EXEC_POLL);
     }
 }
 
-/// Tells whether a program whose name begins with `program` stands in `folder` or below it. Nothing: the system does not
-/// say.
-pub fn is_used(folder: &Path, program: &str) -> Option<bool> {
-    system::is_used(folder, program)
+/// Returns true if a process whose name begins with `program` has its working directory in `folder`. `None` if the
+/// system does not reveal it.
+pub fn is_program_in(folder: &Path, program: &str) -> Option<bool> {
+    system::is_program_in(folder, program)
 }
 
-/// Tells whether any process has a file open. `None` if the system does not say.
+/// Returns true if any process has a file open. `None` if the system does not reveal it.
 pub fn is_open(file: &Path) -> Option<bool> {
     system::is_open(file)
 }
 
-/// Returns the pids of everything below `roots`, by parentage.
-pub(super) fn descendants(entries: &[Entry], roots: &HashSet<i32>) -> HashSet<i32> {
+/// Returns the pids of all descendants of `roots`.
+pub(super) fn descendants(entries: &[ProcessInfo], roots: &HashSet<i32>) -> HashSet<i32> {
     let mut found = HashSet::new();
-    // Parents are usually listed before children; the loop covers the rest.
+    // Parents are usually listed before children; the outer loop covers the rest.
     loop {
         let before = found.len();
         for entry in entries {
@@ -94,35 +94,36 @@ pub(super) fn descendants(entries: &[Entry], roots: &HashSet<i32>) -> HashSet<i3
     }
 }
 
-/// Sends a signal to a process if it is still the one that started at `start`. Tells whether it was sent.
+/// Sends a signal to a process if it is still the one that started at `start`. Returns true if it was sent.
 pub fn signal(pid: i32, start: u64, signal: Signal) -> bool {
     system::signal(pid, start, signal)
 }
 
-/// Returns a handle that is readable once a process has ended. Nothing: it is not that process any more, or the system
-/// has no such handles.
-pub(super) fn handle(process: &Entry) -> Option<OwnedFd> {
+/// Returns a handle that is readable once a process has exited. `None` if the pid was reused, or if the system has no
+/// such handles.
+pub(super) fn handle(process: &ProcessInfo) -> Option<OwnedFd> {
     system::handle(process)
 }
 
-/// As [`handle`], for a child of ours that nobody has reaped: its number is no other's.
+/// Like [`handle`], for an unreaped child, whose pid cannot be reused.
 pub(super) fn handle_of_child(pid: Pid) -> Option<OwnedFd> {
     system::handle_of_child(pid)
 }
 
-/// Sends a signal to every process of a group. Tells whether there was one.
+/// Sends a signal to a process group. Returns true if it exists.
 pub fn signal_group(group: i32, signal: Signal) -> bool {
-    ours(group).is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
+    child_group(group).is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
 }
 
-/// Tells whether a group has any process, ended ones included: one may wait for a parent that does not care, as the first
-/// process of a container often does not.
+/// Returns true if a group has any process, including zombies: some parents never reap, such as the first process of
+/// many containers.
 pub fn group_exists(group: i32) -> bool {
-    ours(group).is_some_and(|group| rustix::process::test_kill_process_group(group) != Err(rustix::io::Errno::SRCH))
+    child_group(group)
+        .is_some_and(|group| rustix::process::test_kill_process_group(group) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Group 1 and below are never a child's; 0 would mean our own.
-fn ours(group: i32) -> Option<Pid> {
+/// Returns the group as a `Pid`. Group 1 and below are never a child's; 0 would mean our own.
+fn child_group(group: i32) -> Option<Pid> {
     if group > 1 { Pid::from_raw(group) } else { None }
 }
 
@@ -135,27 +136,27 @@ mod system {
 
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-    use super::Entry;
+    use super::ProcessInfo;
 
-    pub(super) fn all() -> Vec<Entry> {
+    pub(super) fn all() -> Vec<ProcessInfo> {
         let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
         folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(get).collect()
     }
 
-    pub(super) fn get(pid: i32) -> Option<Entry> {
-        // The system makes the line in one go, and it is shorter than this; asking for its size would cost more.
+    pub(super) fn get(pid: i32) -> Option<ProcessInfo> {
+        // The line is written at once and is shorter than this; asking for its size would cost more.
         let mut line = [0; 2048];
         let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
         parse_stat(&line[..length])
     }
 
-    /// Reads `pid (name) state ppid pgrp session …`. The name can hold anything, parentheses included.
-    pub(super) fn parse_stat(stat: &[u8]) -> Option<Entry> {
+    /// Parses `pid (name) state ppid pgrp session …`. The name can contain anything, including parentheses.
+    pub(super) fn parse_stat(stat: &[u8]) -> Option<ProcessInfo> {
         let open = stat.iter().position(|byte| *byte == b'(')?;
         let close = stat.iter().rposition(|byte| *byte == b')')?;
         let pid = str::from_utf8(&stat[..open]).ok()?.trim().parse().ok()?;
         let fields: Vec<&str> = str::from_utf8(&stat[close + 1..]).ok()?.split_ascii_whitespace().collect();
-        Some(Entry {
+        Some(ProcessInfo {
             pid,
             parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
@@ -165,12 +166,12 @@ mod system {
         })
     }
 
-    pub(super) fn is_used(folder: &Path, program: &str) -> Option<bool> {
+    pub(super) fn is_program_in(folder: &Path, program: &str) -> Option<bool> {
         let listed = fs::read_dir("/proc").ok()?;
-        // Processes of others do not say where they stand, and are not at work in folders of ours.
-        let stands = |at: &Path| fs::read_link(at.join("cwd")).is_ok_and(|at| at.starts_with(folder));
-        let named = |at: &Path| fs::read(at.join("comm")).is_ok_and(|name| name.starts_with(program.as_bytes()));
-        Some(listed.flatten().map(|entry| entry.path()).any(|at| stands(&at) && named(&at)))
+        // Other users' processes do not reveal their folder, and do not work in ours.
+        let is_in_folder = |at: &Path| fs::read_link(at.join("cwd")).is_ok_and(|at| at.starts_with(folder));
+        let has_name = |at: &Path| fs::read(at.join("comm")).is_ok_and(|name| name.starts_with(program.as_bytes()));
+        Some(listed.flatten().map(|entry| entry.path()).any(|at| is_in_folder(&at) && has_name(&at)))
     }
 
     pub(super) fn is_open(file: &Path) -> Option<bool> {
@@ -189,15 +190,15 @@ mod system {
         fs::read(format!("/proc/{pid}/environ")).ok()
     }
 
-    /// Tells whether a process is certain to have no environment, as against one that is between two programs.
+    /// Returns true if a process certainly has no environment, as opposed to one in the middle of an `exec`.
     pub(super) fn has_no_environment(pid: i32) -> bool {
-        fs::read(format!("/proc/{pid}/stat")).map_or(true, |stat| tells_no_environment(&stat))
+        fs::read(format!("/proc/{pid}/stat")).map_or(true, |stat| stat_shows_no_environment(&stat))
     }
 
-    /// Reads that from the process's line. Kernel threads and ended processes never have an environment. Elsewhere it is empty
-    /// if it ends where it starts, but that also holds for a moment while the kernel lays it out: the code's end is only
-    /// set when that is done. Whoever may not see the process is told 1.
-    pub(super) fn tells_no_environment(stat: &[u8]) -> bool {
+    /// Decides that from the process's stat line. Kernel threads and zombies never have an environment. Otherwise it is
+    /// empty if it ends where it starts, but that also holds for a moment while the kernel lays it out: the end of the
+    /// code is set only when that is done. It is 1 for readers without permission.
+    pub(super) fn stat_shows_no_environment(stat: &[u8]) -> bool {
         const KERNEL_THREAD: u64 = 0x0020_0000;
         let Some(close) = stat.iter().rposition(|byte| *byte == b')') else { return true };
         let fields = String::from_utf8_lossy(&stat[close + 1..]);
@@ -210,7 +211,8 @@ mod system {
 
     pub(super) fn signal(pid: i32, start: u64, signal: Signal) -> bool {
         let Some(id) = Pid::from_raw(pid) else { return false };
-        // The descriptor pins the process: if the start time read after opening is right, the signal cannot miss.
+        // The descriptor pins the process: if the start time read after opening matches, the signal cannot hit another
+        // one.
         let Ok(descriptor) = pidfd_open(id, PidfdFlags::empty()) else { return false };
         get(pid).is_some_and(|entry| entry.start == start) && pidfd_send_signal(descriptor, signal).is_ok()
     }
@@ -219,7 +221,7 @@ mod system {
         pidfd_open(pid, PidfdFlags::empty()).ok()
     }
 
-    pub(super) fn handle(process: &Entry) -> Option<OwnedFd> {
+    pub(super) fn handle(process: &ProcessInfo) -> Option<OwnedFd> {
         let descriptor = handle_of_child(Pid::from_raw(process.pid)?)?;
         get(process.pid).is_some_and(|entry| entry.start == process.start).then_some(descriptor)
     }
@@ -233,19 +235,19 @@ mod system {
 
     use rustix::process::{Pid, Signal};
 
-    use super::Entry;
+    use super::ProcessInfo;
 
     const COLUMNS: &str = "pid=,ppid=,pgid=,state=,lstart=";
 
-    pub(super) fn all() -> Vec<Entry> {
+    pub(super) fn all() -> Vec<ProcessInfo> {
         list(&["-axo", COLUMNS])
     }
 
-    pub(super) fn get(pid: i32) -> Option<Entry> {
+    pub(super) fn get(pid: i32) -> Option<ProcessInfo> {
         list(&["-o", COLUMNS, "-p", &pid.to_string()]).into_iter().next()
     }
 
-    fn list(arguments: &[&str]) -> Vec<Entry> {
+    fn list(arguments: &[&str]) -> Vec<ProcessInfo> {
         let listing = Command::new("ps").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
         listing.map(|out| super::parse_ps(&String::from_utf8_lossy(&out.stdout))).unwrap_or_default()
     }
@@ -254,11 +256,11 @@ mod system {
         None
     }
 
-    pub(super) fn handle(_process: &Entry) -> Option<OwnedFd> {
+    pub(super) fn handle(_process: &ProcessInfo) -> Option<OwnedFd> {
         None
     }
 
-    pub(super) fn is_used(_folder: &Path, _program: &str) -> Option<bool> {
+    pub(super) fn is_program_in(_folder: &Path, _program: &str) -> Option<bool> {
         None
     }
 
@@ -285,9 +287,9 @@ mod system {
     }
 }
 
-/// Reads `ps -o pid=,ppid=,pgid=,state=,lstart=`. A start time is kept as a hash of its text: it is only compared.
+/// Parses `ps -o pid=,ppid=,pgid=,state=,lstart=`. The start time is stored as a hash of its text: it is only compared.
 #[cfg(any(test, not(target_os = "linux")))]
-fn parse_ps(listing: &str) -> Vec<Entry> {
+fn parse_ps(listing: &str) -> Vec<ProcessInfo> {
     listing
         .lines()
         .filter_map(|line| {
@@ -298,11 +300,11 @@ fn parse_ps(listing: &str) -> Vec<Entry> {
                 .join(" ")
                 .bytes()
                 .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-            Some(Entry {
+            Some(ProcessInfo {
                 pid: pid.parse().ok()?,
                 parent: parent.parse().ok()?,
                 group,
-                // Not every `ps` lists sessions; a child of ours leads both, so the group stands for it.
+                // Not every `ps` lists sessions; our children lead both, so the group stands in for it.
                 session: group,
                 start,
                 zombie: state.starts_with('Z'),

@@ -11,7 +11,7 @@ fn a_name_cannot_forge_the_fields_after_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn we_find_ourselves_and_a_wrong_start_time_is_somebody_else() {
+fn this_process_is_listed_and_a_wrong_start_time_gets_no_signal() {
     let pid = i32::try_from(std::process::id()).unwrap();
     let me = get(pid).unwrap();
     assert!(all().contains(&me));
@@ -29,15 +29,15 @@ fn a_ps_listing_is_read() {
 }
 
 #[test]
-fn descent_is_found_in_any_order() {
-    let entry = |pid, parent| Entry { pid, parent, group: 0, session: 0, start: 0, zombie: false };
+fn descendants_are_found_in_any_order() {
+    let entry = |pid, parent| ProcessInfo { pid, parent, group: 0, session: 0, start: 0, zombie: false };
     let entries = [entry(4, 3), entry(3, 2), entry(2, 1), entry(9, 8)];
     assert_eq!(descendants(&entries, &HashSet::from([1])), HashSet::from([2, 3, 4]));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_that_nobody_reaped_is_still_of_its_group() {
+fn a_zombie_still_belongs_to_its_group() {
     use std::os::unix::process::CommandExt as _;
     let start = |program: &str| std::process::Command::new(program).arg("1000").process_group(0).spawn().unwrap();
     let mut child = start("sleep");
@@ -59,29 +59,29 @@ fn our_own_group_and_init_are_never_signalled() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_between_two_programs_is_not_one_without_an_environment() {
+fn a_process_in_an_exec_does_not_count_as_without_environment() {
     let stat = |state: &str, flags: u64, code_end: u64, start: u64, end: u64| {
         let zeros = |count: usize| vec!["0"; count].join(" ");
         let (before, after) = (zeros(17), zeros(22));
         format!("42 (a) {state} 1 42 42 0 -1 {flags} {before} {code_end} {after} {start} {end} 0\n").into_bytes()
     };
-    assert!(!system::tells_no_environment(&stat("R", 0, 0, 0, 0)), "it is becoming another program");
-    assert!(!system::tells_no_environment(&stat("R", 0, 0, 4096, 4096)), "the environment is being laid out");
-    assert!(!system::tells_no_environment(&stat("S", 0, 1024, 4096, 8192)), "it has one by now: read again");
-    assert!(system::tells_no_environment(&stat("S", 0, 1024, 4096, 4096)), "started with nothing");
-    assert!(system::tells_no_environment(&stat("Z", 0, 0, 0, 0)), "ended");
-    assert!(system::tells_no_environment(&stat("I", 0x0020_8040, 0, 0, 0)), "a thread of the kernel");
-    assert!(system::tells_no_environment(b"garbage"));
+    assert!(!system::stat_shows_no_environment(&stat("R", 0, 0, 0, 0)), "it is becoming another program");
+    assert!(!system::stat_shows_no_environment(&stat("R", 0, 0, 4096, 4096)), "the environment is being laid out");
+    assert!(!system::stat_shows_no_environment(&stat("S", 0, 1024, 4096, 8192)), "it has one by now: read again");
+    assert!(system::stat_shows_no_environment(&stat("S", 0, 1024, 4096, 4096)), "started with nothing");
+    assert!(system::stat_shows_no_environment(&stat("Z", 0, 0, 0, 0)), "ended");
+    assert!(system::stat_shows_no_environment(&stat("I", 0x0020_8040, 0, 0, 0)), "a thread of the kernel");
+    assert!(system::stat_shows_no_environment(b"garbage"));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_system_tells_where_an_environment_is() {
+fn markers_are_read_from_the_environment() {
     use std::process::Command;
     let mut bare = Command::new("/bin/sleep").arg("1000").env_clear().spawn().unwrap();
     let mut full = Command::new("/bin/sleep").arg("1000").env("MARK", "1").spawn().unwrap();
     let pid = |child: &std::process::Child| i32::try_from(child.id()).unwrap();
-    // Both were started by the time `spawn` returned, and are set up soon after.
+    // Both were started when `spawn` returned, and are set up soon after.
     while !system::has_no_environment(pid(&bare)) {
         thread::yield_now();
     }

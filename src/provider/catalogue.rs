@@ -1,8 +1,8 @@
-//! What is known about models: how much they read, how much they write, what they cost.
+//! Context windows, output limits and prices of models.
 //!
-//! Every fact is looked for in the person's settings, then in the endpoint's own list, then in the table that ships
-//! with the program; each fact by itself, because lists tell some and not others. A missing window is an error with a
-//! way out. A missing price is unknown, which is not the same as free.
+//! Each value is looked up separately, because lists are incomplete: first in the user's settings, then in the
+//! endpoint's own list, then in the built-in table. A missing window is an error that names the fix. A missing price
+//! means unknown, not free.
 
 mod listing;
 mod prices;
@@ -13,11 +13,11 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use crate::config::KeyPath;
-pub use listing::{Listed, read_list};
+pub use listing::{ListedModel, read_list};
 pub use prices::{Prices, cost};
 
 const TABLE: &str = include_str!("../../assets/models.json");
-/// The version of the table's format that this program reads.
+/// The supported version of the table's format.
 pub const TABLE_VERSION: u32 = 1;
 
 #[derive(Debug, Deserialize)]
@@ -39,14 +39,14 @@ struct Entry {
 
 static SHIPPED: LazyLock<Vec<Entry>> = LazyLock::new(|| match serde_json::from_str::<Table>(TABLE) {
     Ok(table) if table.version == TABLE_VERSION => table.models,
-    // A test keeps the shipped table readable; without one, models must be described in the config.
+    // A test checks that the built-in table is valid.
     Ok(_) | Err(_) => Vec::new(),
 });
 
-/// What the person's config says about a model, under `models.<id>`. Every key is optional and wins over all others.
+/// The user's settings for a model, under `models.<id>`. They override all other sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Override {
+pub struct ModelOverride {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,32 +55,32 @@ pub struct Override {
     pub prices: Option<Prices>,
 }
 
-/// What is known about one model.
+/// The limits and prices of one model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
-    /// How many tokens the model reads and writes in one request at most.
+pub struct ModelInfo {
+    /// Maximum number of tokens of one request, input and output together.
     pub window: u64,
     pub max_output: u64,
     pub prices: Option<Prices>,
 }
 
-/// A model of which not enough is known to use it.
+/// A model that cannot be used because a required value is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownFacts {
+pub enum UnknownModelInfo {
     #[error(
-        "the context window of model \"{model}\" is not known: neither the endpoint nor the built-in table tells. \
-         Say it with `{}`{}", set_window(.model), suggestion(.similar.as_deref())
+        "the context window of model \"{model}\" is unknown: neither the endpoint nor the built-in table has it. \
+         Set it with `{}`{}", set_window(.model), suggestion(.similar.as_deref())
     )]
     Window { model: String, similar: Option<String> },
 }
 
-/// Returns the command that makes the window of a model known.
+/// Returns the command that sets the window of a model.
 pub fn set_window(model: &str) -> String {
     let key = key_argument(&KeyPath::top("models").child(model).child("window"));
     format!("mxd config set --global {key} TOKENS")
 }
 
-/// Returns a key as a shell takes it for one word.
+/// Returns a key quoted as one shell word.
 pub(super) fn key_argument(key: &KeyPath) -> String {
     let key = key.to_string();
     let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | ':' | '@'));
@@ -88,34 +88,34 @@ pub(super) fn key_argument(key: &KeyPath) -> String {
 }
 
 fn suggestion(similar: Option<&str>) -> String {
-    similar.map(|id| format!(", or use \"{id}\" if that was meant")).unwrap_or_default()
+    similar.map(|id| format!(". Did you mean \"{id}\"?")).unwrap_or_default()
 }
 
-/// Looks up facts.
+/// Looks up models.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
-    overrides: BTreeMap<String, Override>,
-    listed: Vec<Listed>,
+    overrides: BTreeMap<String, ModelOverride>,
+    listed: Vec<ListedModel>,
 }
 
 impl Catalogue {
-    pub fn new(overrides: BTreeMap<String, Override>) -> Self {
+    pub fn new(overrides: BTreeMap<String, ModelOverride>) -> Self {
         Self { overrides, listed: Vec::new() }
     }
 
-    /// Returns the models of the built-in table.
+    /// Returns the ids of the built-in table.
     pub fn shipped() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|entry| entry.id.as_str())
     }
 
-    /// Takes over what an endpoint tells about its models.
-    pub fn with_listed(mut self, listed: Vec<Listed>) -> Self {
+    /// Sets the endpoint's own list.
+    pub fn with_listed(mut self, listed: Vec<ListedModel>) -> Self {
         self.listed = listed;
         self
     }
 
-    /// Returns what is known about `model`, or how to make it known.
-    pub fn facts(&self, model: &str) -> Result<Facts, UnknownFacts> {
+    /// Returns the limits and prices of `model`. Fails if its window is unknown.
+    pub fn facts(&self, model: &str) -> Result<ModelInfo, UnknownModelInfo> {
         let set = self.overrides.get(model).copied().unwrap_or_default();
         let listed = self.listed.iter().find(|listed| listed.id == model);
         let entry = entry(model);
@@ -125,7 +125,7 @@ impl Catalogue {
             .or_else(|| entry.map(|entry| entry.window))
             .filter(|window| *window > 0);
         let Some(window) = window else {
-            return Err(UnknownFacts::Window { model: model.to_owned(), similar: self.similar(model) });
+            return Err(UnknownModelInfo::Window { model: model.to_owned(), similar: self.similar(model) });
         };
         let max_output = set
             .max_output
@@ -135,7 +135,7 @@ impl Catalogue {
             .unwrap_or_else(|| default_output(window));
         let prices =
             set.prices.or_else(|| listed.and_then(|listed| listed.prices)).or_else(|| entry.and_then(|e| e.prices));
-        Ok(Facts { window, max_output: max_output.min(window), prices })
+        Ok(ModelInfo { window, max_output: max_output.min(window), prices })
     }
 
     fn similar(&self, model: &str) -> Option<String> {
@@ -146,12 +146,13 @@ impl Catalogue {
     }
 }
 
-/// What a model may write if nobody says: a quarter of its window, and not more than servers commonly allow.
+/// Returns the output limit of a model without a known one: a quarter of its window, within what servers commonly
+/// allow.
 fn default_output(window: u64) -> u64 {
     (window / 4).clamp(1, 16_384)
 }
 
-/// Returns the table's entry: for this very name, else for the longest name of which it is a dated edition.
+/// Returns the built-in entry with exactly this name, or else with the longest name of which it is a dated edition.
 fn entry(model: &str) -> Option<&'static Entry> {
     let bare = model.rsplit('/').next().unwrap_or(model);
     let names = |entry: &'static Entry| std::iter::once(&entry.id).chain(&entry.aliases).map(move |name| (name, entry));
@@ -163,8 +164,8 @@ fn entry(model: &str) -> Option<&'static Entry> {
     exact(model).or_else(|| exact(bare)).or_else(dated).map(|(_, entry)| entry)
 }
 
-/// Tells whether `model` is `name` with a date, `latest`, or a local server's tag behind it. Any other ending is
-/// another model: `gpt-4o-mini` is no edition of `gpt-4o`.
+/// Returns true if `model` is `name` plus a date, `latest` or a local server's tag. Any other suffix names another
+/// model: `gpt-4o-mini` is no edition of `gpt-4o`.
 fn is_edition(model: &str, name: &str) -> bool {
     let Some(rest) = model.strip_prefix(name) else { return false };
     let Some(ending) = rest.strip_prefix(['-', '@', ':']) else { return false };

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Catalogue, Listed, Override, Prices, SHIPPED, TABLE, TABLE_VERSION, Table, cost, read_list};
+use super::{Catalogue, ListedModel, ModelOverride, Prices, SHIPPED, TABLE, TABLE_VERSION, Table, cost, read_list};
 use crate::base::MicroUsd;
 use crate::model::usage::Tokens;
 
@@ -46,14 +46,14 @@ fn dated_editions_are_found_and_other_models_are_not_mistaken() {
 
 #[test]
 fn settings_win_over_the_list_and_the_list_over_the_table() {
-    let listed = Listed { id: "gpt-4o".to_owned(), window: Some(64_000), ..Listed::default() };
+    let listed = ListedModel { id: "gpt-4o".to_owned(), window: Some(64_000), ..ListedModel::default() };
     let catalogue = Catalogue::default().with_listed(vec![listed.clone()]);
     let facts = catalogue.facts("gpt-4o").unwrap();
     assert_eq!((facts.window, facts.max_output), (64_000, 16_384));
     assert_eq!(facts.prices.unwrap().input, 2_500_000);
 
     let prices = Prices { input: 1, output: 2, ..Prices::default() };
-    let set = Override { window: Some(32_000), max_output: None, prices: Some(prices) };
+    let set = ModelOverride { window: Some(32_000), max_output: None, prices: Some(prices) };
     let catalogue = Catalogue::new(BTreeMap::from([("gpt-4o".to_owned(), set)])).with_listed(vec![listed]);
     let facts = catalogue.facts("gpt-4o").unwrap();
     assert_eq!((facts.window, facts.max_output, facts.prices), (32_000, 16_384, Some(prices)));
@@ -68,15 +68,15 @@ fn an_unknown_window_is_an_error_that_says_what_to_set() {
 }
 
 #[test]
-fn an_unknown_output_limit_is_a_modest_part_of_the_window_and_an_unknown_price_is_none() {
-    let listed = |window| Listed { id: "local".to_owned(), window: Some(window), ..Listed::default() };
+fn an_unknown_output_limit_has_a_default_and_an_unknown_price_is_none() {
+    let listed = |window| ListedModel { id: "local".to_owned(), window: Some(window), ..ListedModel::default() };
     let facts = |window| Catalogue::default().with_listed(vec![listed(window)]).facts("local").unwrap();
     assert_eq!((facts(8192).max_output, facts(1_000_000).max_output), (2048, 16_384));
     assert_eq!(facts(8192).prices, None);
 }
 
 #[test]
-fn lists_are_read_in_every_spelling() {
+fn model_lists_are_parsed_in_all_formats() {
     let answer = json!({"data": [
         {"type": "model", "id": "claude-x", "display_name": "X", "max_input_tokens": 200_000, "max_tokens": 64_000},
         {"id": "a/b", "context_length": 1000, "top_provider": {"max_completion_tokens": 100},

@@ -1,4 +1,4 @@
-//! Who we are to an endpoint, and where it is.
+//! Credentials: the address of an endpoint and the key for it.
 
 use reqwest::Url;
 
@@ -7,15 +7,15 @@ use crate::config::{KeyPath, environment};
 use crate::model::conversation::Wire;
 use crate::provider::catalogue::key_argument;
 
-/// A way to reach one endpoint. Debug prints show a mask of the key.
+/// Address and key of one endpoint. Debug output masks the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// What the person calls it; limits are shared by everything under one name.
+    /// The name of the group in the settings. Rate limits are shared within a group.
     pub group: String,
     pub wire: Wire,
-    /// With or without a version and trailing slashes. Empty: the vendor's own.
+    /// With or without a version and trailing slashes. Empty means the vendor's default.
     pub base_url: String,
-    /// Absent for servers that want none.
+    /// `None` for servers without authentication.
     pub api_key: Option<Secret>,
 }
 
@@ -25,7 +25,7 @@ pub fn set_key_command(group: &str) -> Option<String> {
     (!environment::is_implicit(group)).then(|| format!("mxd config set --global {} KEY", key_argument(&key)))
 }
 
-/// What can be asked of an endpoint.
+/// A path of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     Respond,
@@ -35,7 +35,7 @@ pub enum Route {
 
 /// A base URL that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the base URL \"{url}\" of credential group \"{group}\" cannot be used: {problem}")]
+#[error("invalid base URL \"{url}\" of credential group \"{group}\": {problem}")]
 pub struct InvalidBaseUrl {
     group: String,
     url: String,
@@ -47,7 +47,7 @@ impl Credential {
     pub fn url(&self, route: Route) -> Result<Url, InvalidBaseUrl> {
         let invalid = |problem: String| InvalidBaseUrl {
             group: self.group.clone(),
-            // What comes before an @ may be a password.
+            // The part before an @ may be a password.
             url: self.base_url.rsplit('@').next().unwrap_or_default().to_owned(),
             problem,
         };
@@ -57,12 +57,12 @@ impl Credential {
             ("", Wire::Scripted) => return Err(invalid("a scripted provider has no address".to_owned())),
             (base, _) => base,
         };
-        let mut url = Url::parse(base).map_err(|problem| invalid(format!("{problem}; it starts with https://")))?;
+        let mut url = Url::parse(base).map_err(|problem| invalid(format!("{problem}; it must start with https://")))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(invalid("it must start with https:// or http://".to_owned()));
         }
         let mut path: Vec<String> = url.path().split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-        // People paste the whole address of an endpoint.
+        // Users paste full addresses of endpoints.
         for pasted in [&["chat", "completions"][..], &["messages"], &["responses"], &["models"]] {
             if path.ends_with(&pasted.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>()) {
                 path.truncate(path.len() - pasted.len());
@@ -86,7 +86,7 @@ impl Credential {
     }
 }
 
-/// Tells whether a path part is a version: `v1`, `v1beta`.
+/// Returns true if a path segment is a version, such as `v1` or `v1beta`.
 fn is_version(part: &str) -> bool {
     part.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -12,7 +12,7 @@ fn url(wire: Wire, base: &str, route: Route) -> String {
 }
 
 #[test]
-fn base_urls_are_taken_as_people_write_them() {
+fn base_urls_are_normalised() {
     for base in ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1///", " http://h:1/v1/chat/completions "] {
         assert_eq!(url(Wire::OpenaiChat, base, Route::Respond), "http://h:1/v1/chat/completions", "{base}");
     }
@@ -27,7 +27,7 @@ fn base_urls_are_taken_as_people_write_them() {
 }
 
 #[test]
-fn what_is_no_base_url_is_named_without_its_password() {
+fn an_invalid_base_url_is_named_without_its_password() {
     for base in ["localhost:11434", "ftp://h", "not a url"] {
         let error = credential(Wire::OpenaiChat, base).url(Route::Respond).unwrap_err().to_string();
         assert!(error.contains("work") && error.contains(base), "{error}");

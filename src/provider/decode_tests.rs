@@ -23,14 +23,14 @@ fn the_response_is_the_same_at_every_split() {
         let mut decoder = Decoder::new(&config, "salt");
         let mut signals = decoder.push(&whole.as_bytes()[..at]);
         signals.extend(decoder.push(&whole.as_bytes()[at..]));
-        let said: String = signals
+        let shown: String = signals
             .iter()
             .filter_map(|signal| match signal {
                 Signal::Text(text) => Some(text.as_str()),
                 Signal::Begun | Signal::Thinking(_) | Signal::Call { .. } => None,
             })
             .collect();
-        assert_eq!(said, "Héllo 👩", "split at {at}");
+        assert_eq!(shown, "Héllo 👩", "split at {at}");
         assert_eq!(decoder.finish().unwrap(), expected, "split at {at}");
     }
 }
@@ -86,7 +86,7 @@ fn calls_that_share_an_id_get_one_each_and_the_same_one_every_time() {
 }
 
 #[test]
-fn a_made_up_id_is_nobody_elses() {
+fn a_generated_id_is_unique() {
     let call = |id: &str| ResponseBlock::ToolUse(tool_use(id.to_owned(), "bash".to_owned(), String::new()));
     let mut blocks = [call("a"), call("a"), call("call_salt_1")];
     rename_repeated(&mut blocks, "salt");
@@ -177,7 +177,7 @@ fn a_response_joins_its_texts() {
     assert_eq!(response.text(), "a\n\nb");
 }
 
-/// Pieces that events of the three wires are made of, put together at random.
+/// Random events made of pieces of the three wires.
 mod hostile {
     use proptest::prelude::*;
     use serde_json::Value;
@@ -265,7 +265,7 @@ mod hostile {
 
     proptest! {
         #[test]
-        fn a_server_may_say_anything_and_gets_an_answer_or_an_error(
+        fn any_stream_gives_a_response_or_an_error(
             events in prop::collection::vec(value(), 0..20), noise in prop::collection::vec(any::<u8>(), 0..30), cut in 0_usize..4000
         ) {
             let mut bytes: Vec<u8> = events.iter().flat_map(|event| format!("data: {event}\n\n").into_bytes()).collect();
@@ -322,7 +322,7 @@ fn blocks_without_a_number_come_one_after_the_other() {
 }
 
 #[test]
-fn a_messages_stream_that_said_why_it_stopped_is_whole_without_its_last_event() {
+fn an_anthropic_stream_is_complete_after_its_stop_reason() {
     let events = [
         r#"{"type":"message_start","message":{"model":"m"}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi."}}"#,
@@ -335,7 +335,7 @@ fn a_messages_stream_that_said_why_it_stopped_is_whole_without_its_last_event() 
 }
 
 #[test]
-fn a_response_in_one_piece_says_what_a_stream_says() {
+fn a_response_in_one_piece_equals_the_streamed_one() {
     let anthropic = r#"{"type":"message","role":"assistant","model":"m","stop_reason":"tool_use","content":[
         {"type":"thinking","thinking":"Hm.","signature":"s"},{"type":"text","text":"I look."},
         {"type":"tool_use","id":"x","name":"bash","input":{"n":1}}],"usage":{"input_tokens":3,"output_tokens":2}}"#;
@@ -369,7 +369,7 @@ fn a_response_in_one_piece_says_what_a_stream_says() {
     assert_eq!(decoder.finish().unwrap().text(), "Héllo 👩");
 }
 
-/// Returns a response of so many tokens, as verbose as the wire's real events are.
+/// Returns a response of `tokens` tokens, as verbose as real events.
 fn long_response(wire: Wire, tokens: usize) -> String {
     let filler = "f".repeat(250);
     let (head, token, end) = match wire {
@@ -414,7 +414,7 @@ fn the_longest_response_that_models_give_passes_every_limit() {
 }
 
 #[test]
-fn only_events_that_add_something_count_as_content() {
+fn only_events_that_add_content_are_counted() {
     let mut decoder = Decoder::new(&config(Wire::Anthropic), "salt");
     let mut content = |event: &str| {
         let before = decoder.content_events();

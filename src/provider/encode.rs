@@ -1,11 +1,11 @@
-//! A conversation as request bytes.
+//! Encodes conversations as requests.
 //!
-//! Pure and incremental: a speech is encoded once, into a [`Segment`]; a request is the frozen configuration followed
-//! by the segments, which it shares. So request n costs neither another serialisation of everything before it nor a copy of
-//! it, and what was sent once can never be spelled differently later. [`turn`] holds the rules that all wires share.
+//! Pure and incremental: each message is encoded once, into an [`EncodedMessage`]. A request is the frozen
+//! configuration followed by the encoded messages, which it shares. So a request neither serialises nor copies earlier
+//! messages, and their bytes never change. [`turn`] has the rules that all wires share.
 
+pub mod chunks;
 pub mod names;
-pub mod pieces;
 pub mod turn;
 
 use std::io;
@@ -16,54 +16,54 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use crate::model::content::BlobId;
-use crate::model::conversation::{Block, Speech, Wire};
+use crate::model::conversation::{Block, RoleMessage, Wire};
 use crate::model::event::SessionConfig;
 use crate::provider::{anthropic, openai_chat, openai_responses, scripted};
-pub use pieces::Pieces;
+pub use chunks::ByteChunks;
 
-/// Where the bytes of large results and images are kept.
+/// Reads large results and images.
 pub trait BlobSource: Sync {
     fn read(&self, blob: &BlobId) -> io::Result<Vec<u8>>;
 }
 
-/// Why a speech cannot be spelled.
+/// Why a message cannot be encoded.
 #[derive(Debug, thiserror::Error)]
 pub enum EncodeError {
     #[error("the conversation needs blob {blob}, which cannot be read: {source}; restore it from a backup or rewind")]
     Blob { blob: BlobId, source: io::Error },
-    #[error("a speech could not be written as JSON: {0}")]
+    #[error("cannot encode a message as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
-/// A speech as it goes over the wire: JSON items joined by commas, without the brackets around them.
+/// A message in wire format: JSON items joined by commas, without surrounding brackets.
 ///
-/// It may be empty, if a speech has nothing that the wire can say.
+/// It is empty if the message has nothing that the wire can carry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Segment {
+pub struct EncodedMessage {
     bytes: Bytes,
-    /// Where a cache mark can be inserted: inside the last block, before its closing brace.
+    /// Offset at which a cache mark can be inserted: before the closing brace of the last block.
     mark: Option<usize>,
-    /// How many content blocks it has, as the API counts them.
+    /// Number of content blocks, as the API counts them.
     blocks: usize,
     pictures: Pictures,
 }
 
-/// The pictures of a request: their bytes say nothing about their tokens.
+/// The pictures of a request. Their tokens do not depend on their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pictures {
     pub count: u64,
-    /// What they take of the body.
+    /// Their size in the body.
     pub bytes: u64,
 }
 
 impl Pictures {
-    fn of(speech: &Speech) -> Self {
-        let images = speech.blocks.iter().flat_map(|block| match block {
+    fn of(message: &RoleMessage) -> Self {
+        let images = message.blocks.iter().flat_map(|block| match block {
             Block::Image(image) => std::slice::from_ref(image),
             Block::ToolResult(result) => &result.images,
             Block::Text(_) | Block::Thinking(_) | Block::ToolUse(_) => &[],
         });
-        // Four letters for every three bytes.
+        // Base64: four characters for every three bytes.
         images.map(|image| Self { count: 1, bytes: image.data.bytes.div_ceil(3) * 4 }).sum()
     }
 }
@@ -74,7 +74,7 @@ impl Sum for Pictures {
     }
 }
 
-impl Segment {
+impl EncodedMessage {
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -96,12 +96,12 @@ impl Segment {
     }
 
     pub(crate) fn marked(mut bytes: Vec<u8>, mark: Option<usize>, blocks: usize) -> Self {
-        // It stays as long as its conversation.
+        // It lives as long as the conversation.
         bytes.shrink_to_fit();
         Self { bytes: bytes.into(), mark, blocks, pictures: Pictures::default() }
     }
 
-    /// Returns the segment that consists of `items`.
+    /// Encodes `items`.
     pub(crate) fn of<T: Serialize>(items: &[T]) -> Result<Self, serde_json::Error> {
         let mut bytes = Vec::new();
         for item in items {
@@ -114,45 +114,48 @@ impl Segment {
     }
 }
 
-/// What differs between requests of one segment of a conversation.
+/// Options that may differ between requests of one segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyOptions {
     pub stream: bool,
-    /// The output limit of this request, where it is not the configured one.
+    /// The output limit of this request. `None` for the configured one.
     pub max_output: Option<u64>,
-    /// A name under which the vendor may route requests with the same prefix to the same cache.
+    /// Lets the vendor route requests with the same prefix to the same cache.
     pub cache_key: Option<String>,
 }
 
 impl BodyOptions {
-    /// Returns what every ordinary turn uses.
     pub fn streaming() -> Self {
         Self { stream: true, ..Self::default() }
     }
 }
 
-/// Returns `speech` as the wire spells it. Depends on nothing but its arguments.
-pub fn encode_speech(wire: Wire, speech: &Speech, blobs: &dyn BlobSource) -> Result<Segment, EncodeError> {
-    let segment = match wire {
-        Wire::Anthropic => anthropic::encode_speech(speech, blobs),
-        Wire::OpenaiResponses => openai_responses::encode_speech(speech, blobs),
-        Wire::OpenaiChat => openai_chat::encode_speech(speech, blobs),
-        Wire::Scripted => scripted::encode_speech(speech, blobs),
-    }?;
-    Ok(Segment { pictures: Pictures::of(speech), ..segment })
-}
-
-/// Returns each of `speeches` as [`encode_speech`] does.
-pub fn encode_speeches(
+/// Encodes a message for a wire. Depends only on its arguments.
+pub fn encode_message(
     wire: Wire,
-    speeches: &[Arc<Speech>],
+    message: &RoleMessage,
     blobs: &dyn BlobSource,
-) -> Result<Vec<Segment>, EncodeError> {
-    speeches.iter().map(|speech| encode_speech(wire, speech, blobs)).collect()
+) -> Result<EncodedMessage, EncodeError> {
+    let segment = match wire {
+        Wire::Anthropic => anthropic::encode_message(message, blobs),
+        Wire::OpenaiResponses => openai_responses::encode_message(message, blobs),
+        Wire::OpenaiChat => openai_chat::encode_message(message, blobs),
+        Wire::Scripted => scripted::encode_message(message, blobs),
+    }?;
+    Ok(EncodedMessage { pictures: Pictures::of(message), ..segment })
 }
 
-/// Returns the request body: the configuration, then the segments.
-pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Pieces {
+/// Encodes messages with [`encode_message`].
+pub fn encode_messages(
+    wire: Wire,
+    messages: &[Arc<RoleMessage>],
+    blobs: &dyn BlobSource,
+) -> Result<Vec<EncodedMessage>, EncodeError> {
+    messages.iter().map(|message| encode_message(wire, message, blobs)).collect()
+}
+
+/// Returns the body of a request: the configuration, then the messages.
+pub fn body(config: &SessionConfig, segments: &[EncodedMessage], options: &BodyOptions) -> ByteChunks {
     match config.wire {
         Wire::Anthropic => anthropic::body(config, segments, options),
         Wire::OpenaiResponses => openai_responses::body(config, segments, options),
@@ -161,8 +164,8 @@ pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions)
     }
 }
 
-/// Returns the body that asks for a token count, where the wire has such a question; else what would be sent.
-pub fn count_body(config: &SessionConfig, segments: &[Segment]) -> Pieces {
+/// Returns the body of a token count, or of the ordinary request if the wire cannot count.
+pub fn count_body(config: &SessionConfig, segments: &[EncodedMessage]) -> ByteChunks {
     match config.wire {
         Wire::Anthropic => anthropic::count_body(config, segments),
         Wire::OpenaiResponses | Wire::OpenaiChat | Wire::Scripted => body(config, segments, &BodyOptions::default()),
@@ -171,11 +174,11 @@ pub fn count_body(config: &SessionConfig, segments: &[Segment]) -> Pieces {
 
 /// A JSON object under construction, field by field in a fixed order.
 ///
-/// Written by hand rather than derived, because the largest field is bytes that are JSON already.
+/// Not derived with serde, because the largest field is already JSON.
 pub(crate) struct Object {
-    /// What is through.
-    pieces: Pieces,
-    /// What is being written.
+    /// Finished pieces.
+    pieces: ByteChunks,
+    /// The piece being written.
     bytes: Vec<u8>,
     is_empty: bool,
 }
@@ -184,7 +187,7 @@ impl Object {
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         let mut bytes = Vec::with_capacity(capacity);
         bytes.push(b'{');
-        Self { pieces: Pieces::default(), bytes, is_empty: true }
+        Self { pieces: ByteChunks::default(), bytes, is_empty: true }
     }
 
     fn key(&mut self, key: &str) {
@@ -196,8 +199,8 @@ impl Object {
         self.bytes.extend_from_slice(b"\":");
     }
 
-    /// Adds a field. The values that come here (strings, numbers, structs of those) always have a JSON form; should
-    /// one not, the field is null rather than the body invalid.
+    /// Adds a field. Serialising the values used here (strings, numbers, structs of those) cannot fail; if it did, the
+    /// field would be null rather than the body invalid.
     pub(crate) fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> &mut Self {
         self.key(key);
         let start = self.bytes.len();
@@ -208,12 +211,12 @@ impl Object {
         self
     }
 
-    /// Adds an array of items that are JSON already.
+    /// Adds an array of items that are already JSON.
     pub(crate) fn array(&mut self, key: &str, items: impl IntoIterator<Item = Bytes>) -> &mut Self {
         self.marked_array(key, items.into_iter().map(|item| (item, None)), &Bytes::new())
     }
 
-    /// Adds an array of JSON items, with `mark` inserted into those that come with a place for it.
+    /// Adds an array of JSON items. `mark` is inserted at the offset of those items that have one.
     pub(crate) fn marked_array(
         &mut self,
         key: &str,
@@ -237,14 +240,14 @@ impl Object {
         self
     }
 
-    pub(crate) fn finish(mut self) -> Pieces {
+    pub(crate) fn finish(mut self) -> ByteChunks {
         self.bytes.push(b'}');
         self.pieces.push(self.bytes);
         self.pieces
     }
 }
 
-/// Returns a capacity that what stands before the segments fits in, so that writing it allocates once.
+/// Returns a capacity for the part of the body before the messages, so that writing it allocates once.
 pub(crate) fn capacity(config: &SessionConfig) -> usize {
     let tools: usize = config
         .tools

@@ -1,7 +1,7 @@
-//! What can go wrong with a model API, in one vocabulary for all of them.
+//! Errors of model APIs, with the same classes for all vendors.
 //!
-//! An error is classified once, here, where its status, headers and body are known; everybody after that asks its
-//! class. Messages are for people: cleaned, bounded, and never with a key in them.
+//! An error is classified once, here, where status, headers and body are known. Later decisions depend only on the
+//! class. Messages are for users: sanitised, bounded, and without keys.
 
 mod classify;
 mod retry_after;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use classify::{classify, classify_event};
-pub use retry_after::{retry_after, retry_after_in_words};
+pub use retry_after::{retry_after, retry_after_in_message};
 
 use crate::base::{Secret, sanitize, text};
 use crate::provider::response::Response;
@@ -18,35 +18,35 @@ use crate::provider::response::Response;
 const MESSAGE_BYTES: usize = 400;
 const MASK: &str = "****";
 
-/// The kinds of failure that lead to different decisions.
+/// The kinds of failure that need different handling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorClass {
     /// The key is missing, wrong, or not allowed to do this.
     Auth,
-    /// The account has no money or quota left.
+    /// The account has no credit or quota left.
     Credit,
     /// Too many requests or tokens for this credential.
     RateLimit,
-    /// The API has more to do than it can.
+    /// The API is overloaded.
     Overloaded,
-    /// The API failed by its own account, or said something that makes no sense.
+    /// The API reported an internal error, or sent something invalid.
     Server,
-    /// It could not be reached.
+    /// The API could not be reached.
     Network,
-    /// It was reached and did not answer in time.
+    /// The API did not answer in time.
     Timeout,
     /// The response broke off.
     Truncated,
     /// The response passed a limit of size or time without ending.
     Runaway,
-    /// The API does not accept what was sent.
+    /// The API rejected the request as invalid.
     InvalidRequest,
     /// The conversation does not fit the model's window.
     ContextOverflow,
     UnknownModel,
-    /// The API will not answer this, by its rules.
+    /// The API refused to answer, by its content rules.
     Refused,
-    /// We stopped it.
+    /// The request was cancelled by this program.
     Cancelled,
 }
 
@@ -68,7 +68,7 @@ impl ErrorClass {
         Self::Cancelled,
     ];
 
-    /// Returns the stable word that logs use.
+    /// Returns the stable name of the class in logs.
     pub fn word(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -88,32 +88,32 @@ impl ErrorClass {
         }
     }
 
-    /// Returns the class that [`Self::word`] stands for.
+    /// Returns the class with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.word() == word)
     }
 
-    /// Returns what happened and what to do next, for a person.
+    /// Returns what happened and what to do next, for users.
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Auth => "The model API did not accept the key. Check the key of this credential group, then retry.",
-            Self::Credit => "The account has no credit left. Add credit with the vendor or use another credential.",
-            Self::RateLimit => "The model API limits this key. Wait and retry, or let fewer agents work at once.",
-            Self::Overloaded => "The model API is overloaded. Wait and retry, or use another model.",
-            Self::Server => "The model API keeps failing. Look at the vendor's status page, then retry.",
-            Self::Network => "The model API cannot be reached. Check the network, the proxy and the base URL.",
-            Self::Timeout => "The model API does not answer in time. A local model may still be loading; then retry.",
-            Self::Truncated => {
-                "The response keeps breaking off before its end. Check the network and the proxy, then retry."
-            }
-            Self::Runaway => "The response did not end and was cut off. Use another model, or ask for less at once.",
+            Self::Auth => "The provider rejected the API key. Check the key of this credential group, then retry.",
+            Self::Credit => "The provider's account has no credit left. Add credit, or use another credential.",
+            Self::RateLimit => "The provider's rate limit was exceeded. Wait and retry, or run fewer agents at once.",
+            Self::Overloaded => "The provider is overloaded. Wait and retry, or use another model.",
+            Self::Server => "The provider failed. Check its status page, then retry.",
+            Self::Network => "The provider cannot be reached. Check the network, the proxy and the base URL.",
+            Self::Timeout => "The provider did not answer in time. Retry: a local model may still be loading.",
+            Self::Truncated => "The response broke off. Check the network and the proxy, then retry.",
+            Self::Runaway => "The response did not end and was cut off. Retry, or use another model.",
             Self::InvalidRequest => {
-                "The model API does not accept the request. Check the model's settings; if they are right, this is a bug."
+                "The provider rejected the request. Check the model's settings; if they are correct, this is a bug."
             }
-            Self::ContextOverflow => "The conversation is too long for the model. Compact it, or use a larger window.",
-            Self::UnknownModel => "The endpoint does not know the model. Check its name in the profile or the config.",
-            Self::Refused => "The model API refuses to answer this. Rephrase the task or use another model.",
-            Self::Cancelled => "The request was stopped.",
+            Self::ContextOverflow => {
+                "The conversation does not fit the model's window. Compact it, or use a model with a larger one."
+            }
+            Self::UnknownModel => "The provider does not know the model. Check its name in the profile or the config.",
+            Self::Refused => "The provider refused to answer. Rephrase the task, or use another model.",
+            Self::Cancelled => "The request was cancelled.",
         }
     }
 }
@@ -130,11 +130,11 @@ impl fmt::Display for ErrorClass {
 pub struct ApiError {
     pub class: ErrorClass,
     pub status: Option<u16>,
-    /// The API's own words, cleaned; or ours, if it had none.
+    /// The API's own message, sanitised, or a default if it had none.
     pub message: String,
-    /// How long the API asked us to wait.
+    /// How long the API asked to wait.
     pub retry_after: Option<Duration>,
-    /// The vendor's name for the request, for its support.
+    /// The vendor's id of the request, for support.
     pub request_id: Option<String>,
     /// The text that had arrived.
     pub partial: Option<Box<Response>>,
@@ -142,7 +142,7 @@ pub struct ApiError {
 
 impl ApiError {
     pub fn new(class: ErrorClass, message: impl AsRef<str>) -> Self {
-        let message = presentable(message.as_ref());
+        let message = clean_message(message.as_ref());
         Self { class, status: None, message, retry_after: None, request_id: None, partial: None }
     }
 
@@ -155,11 +155,11 @@ impl ApiError {
         self
     }
 
-    /// Takes `key` out of the message, should the other side have repeated it.
+    /// Masks `key` in the message, in case the API repeated it.
     pub fn without_key(mut self, key: Option<&Secret>) -> Self {
         if let Some(key) = key.filter(|key| !key.is_empty()) {
             self.message = self.message.replace(key.expose(), MASK);
-            // A message that was cut may end in the middle of it.
+            // A truncated message may end within the key.
             let shown = self.message.trim_end_matches('…');
             let mut cut = key.expose().char_indices().skip(8).map(|(end, _)| &key.expose()[..end]);
             if let Some(start) = cut.find_map(|start| shown.strip_suffix(start)).map(str::len) {
@@ -176,9 +176,9 @@ impl ApiError {
     }
 }
 
-/// Returns foreign text as one clean line of bounded length, with anything that looks like a key masked.
-fn presentable(message: &str) -> String {
-    // Cut before cleaning, so that an enormous body costs nothing; the mask may shorten it further.
+/// Returns untrusted text as one sanitised line of bounded length, with everything masked that looks like a key.
+fn clean_message(message: &str) -> String {
+    // Cut first, so that a huge body costs nothing. Masking may shorten it further.
     let line = sanitize::line(text::prefix(message, MESSAGE_BYTES * 4)).trim().to_owned();
     let masked = mask_keys(&line);
     if masked.len() <= MESSAGE_BYTES {
@@ -187,10 +187,10 @@ fn presentable(message: &str) -> String {
     format!("{}…", text::prefix(&masked, MESSAGE_BYTES).trim_end())
 }
 
-/// How keys begin, at the vendors whose messages quote them.
+/// Prefixes of keys, of the vendors whose messages quote them.
 const KEY_PREFIXES: [&str; 4] = ["sk-", "sk_", "xai-", "gsk_"];
 
-/// Masks every run of key characters that begins like a key.
+/// Masks every sequence of key characters that starts with a key prefix.
 fn mask_keys(line: &str) -> String {
     let in_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
     let mut masked = String::with_capacity(line.len());

@@ -4,7 +4,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 
-use super::{ApiError, ErrorClass, classify, classify_event, retry_after, retry_after_in_words};
+use super::{ApiError, ErrorClass, classify, classify_event, retry_after, retry_after_in_message};
 use crate::base::{Secret, Timestamp};
 use crate::model::conversation::Wire;
 
@@ -19,7 +19,7 @@ fn class(wire: Wire, status: u16, body: &str) -> ErrorClass {
 }
 
 #[test]
-fn what_the_apis_say_is_classified() {
+fn api_errors_are_classified() {
     use ErrorClass as Class;
     let anthropic = |kind: &str, message: &str| {
         json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}).to_string()
@@ -149,7 +149,7 @@ fn errors_within_a_stream_are_classified_by_their_words() {
 }
 
 #[test]
-fn waits_are_read_in_every_form() {
+fn waits_are_parsed_in_every_format() {
     let now: Timestamp = "2026-11-16T06:00:00Z".parse().unwrap();
     let wait = |pairs: &[(&'static str, &str)]| retry_after(&headers(pairs), now);
     assert_eq!(wait(&[("retry-after", "30")]), Some(Duration::from_secs(30)));
@@ -164,8 +164,8 @@ fn waits_are_read_in_every_form() {
 }
 
 #[test]
-fn waits_are_read_from_words_where_no_header_has_them() {
-    let millis = |message: &str| retry_after_in_words(message).map(|wait| wait.as_millis());
+fn waits_are_parsed_from_messages_without_headers() {
+    let millis = |message: &str| retry_after_in_message(message).map(|wait| wait.as_millis());
     assert_eq!(millis("Rate limit reached. Please try again in 1.898s. Visit …"), Some(1898));
     assert_eq!(millis("Please try again in 20ms."), Some(20));
     assert_eq!(millis("please TRY again in 1m2.5s"), Some(62_500));
@@ -189,7 +189,7 @@ fn an_error_carries_what_support_and_the_gate_need() {
 }
 
 #[test]
-fn a_redirect_says_where_to() {
+fn a_redirect_names_its_target() {
     let headers = headers(&[("location", "https://elsewhere.example/v1")]);
     let error = classify(Wire::OpenaiChat, 301, &headers, b"", Timestamp::EPOCH);
     assert!(error.message.contains("https://elsewhere.example/v1"), "{}", error.message);
@@ -218,7 +218,7 @@ fn a_web_page_is_not_quoted() {
 }
 
 #[test]
-fn every_class_has_its_own_word_and_a_next_step() {
+fn every_class_has_a_unique_name_and_a_next_step() {
     let words: HashSet<_> = ErrorClass::ALL.iter().map(|class| class.word()).collect();
     assert_eq!(words.len(), ErrorClass::ALL.len());
     assert_eq!(ErrorClass::from_word("bad_luck"), None);

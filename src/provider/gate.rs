@@ -1,8 +1,8 @@
-//! One gate per credential, so that fifty agents do not storm an API that has just said "wait".
+//! A gate per credential group, so that many agents do not flood an API that has limited the rate.
 //!
-//! Open, it costs nothing. When a request is limited, everybody waits until the time is up; then one request goes
-//! alone, and only its success lets the others follow. A probe that ends without an answer, for whatever reason,
-//! hands its place to the next. The gate decides who may go, never whether to try again.
+//! An open gate costs nothing. After a rate limit, all requests wait until its time is up. Then one request goes first
+//! as a probe, and only its success opens the gate. If a probe ends without an answer, the next request becomes the
+//! probe. The gate never decides whether to retry.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,61 +18,61 @@ use crate::provider::retry::LONGEST_FLOOR;
 enum State {
     #[default]
     Open,
-    /// Nobody goes before this time; then one does.
+    /// No request before this time; then one probe.
     Limited(Instant),
-    /// One is on its way.
+    /// A probe is in progress.
     Probing,
 }
 
-/// The gate of one credential.
+/// The gate of one credential group.
 #[derive(Debug, Default)]
-pub struct Gate {
+pub struct RateGate {
     state: watch::Sender<State>,
 }
 
-/// The wait was called off.
+/// The wait was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("stopped while waiting for the model API's limit to pass")]
-pub struct CalledOff;
+#[error("cancelled while waiting for a rate limit")]
+pub struct GateCancelled;
 
-/// Leave to send one request. Say how it went: [`Permit::accepted`] or [`Permit::limited`].
+/// Permission to send one request. Report its outcome with [`Permit::accepted`] or [`Permit::limited`].
 #[derive(Debug)]
-#[must_use = "a permit that is dropped at once lets nobody through"]
+#[must_use = "a dropped permit does not open the gate"]
 pub struct Permit {
-    gate: Arc<Gate>,
-    probes: bool,
+    gate: Arc<RateGate>,
+    is_probe: bool,
 }
 
-impl Gate {
-    /// Waits until a request may go.
-    pub async fn enter(self: &Arc<Self>, cancel: &CancellationToken) -> Result<Permit, CalledOff> {
+impl RateGate {
+    /// Waits until a request may be sent.
+    pub async fn enter(self: &Arc<Self>, cancel: &CancellationToken) -> Result<Permit, GateCancelled> {
         let mut states = self.state.subscribe();
         loop {
             if cancel.is_cancelled() {
-                return Err(CalledOff);
+                return Err(GateCancelled);
             }
             let state = *states.borrow_and_update();
             match state {
-                State::Open => return Ok(Permit { gate: Arc::clone(self), probes: false }),
+                State::Open => return Ok(Permit { gate: Arc::clone(self), is_probe: false }),
                 State::Limited(until) if until <= Instant::now() => {
                     if self.replace(state, State::Probing) {
-                        return Ok(Permit { gate: Arc::clone(self), probes: true });
+                        return Ok(Permit { gate: Arc::clone(self), is_probe: true });
                     }
                 }
                 State::Limited(until) => tokio::select! {
-                    () = cancel.cancelled() => return Err(CalledOff),
+                    () = cancel.cancelled() => return Err(GateCancelled),
                     _ = states.changed() => {}
                     () = tokio::time::sleep_until(until) => {}
                 },
                 State::Probing => tokio::select! {
-                    () = cancel.cancelled() => return Err(CalledOff),
+                    () = cancel.cancelled() => return Err(GateCancelled),
                     _ = states.changed() => {}
                 },
             }
         }
     }
 
-    /// Returns until when everybody waits, if they do: for a countdown. A time that is up is none to count down to.
+    /// Returns the end of the current rate limit, for a countdown, or `None` if it has passed.
     pub fn limited_until(&self) -> Option<Instant> {
         match *self.state.borrow() {
             State::Limited(until) => Some(until).filter(|until| *until > Instant::now()),
@@ -80,7 +80,7 @@ impl Gate {
         }
     }
 
-    /// Changes the state if it is still what the caller saw, and tells whether it was.
+    /// Changes the state if it still equals `seen`. Returns true if it did.
     fn replace(&self, seen: State, next: State) -> bool {
         self.state.send_if_modified(|state| {
             let same = *state == seen;
@@ -93,26 +93,26 @@ impl Gate {
 }
 
 impl Permit {
-    /// The API has begun to answer. Call it at the first sign of life, not at the end of the response.
+    /// Reports that the API has begun to answer. Call it at the first signal, not at the end of the response.
     ///
-    /// Only a probe's success opens the gate: a request from before the limit proves nothing.
+    /// Only a probe opens the gate: a request from before the limit proves nothing.
     pub fn accepted(mut self) {
-        if std::mem::take(&mut self.probes) {
+        if std::mem::take(&mut self.is_probe) {
             self.gate.replace(State::Probing, State::Open);
         }
     }
 
-    /// The API said to wait.
+    /// Reports a rate limit.
     pub fn limited(mut self, wait: Duration) {
-        let probed = std::mem::take(&mut self.probes);
-        // Beyond that a person decides; whoever goes on after their word must not find the gate still shut.
+        let was_probe = std::mem::take(&mut self.is_probe);
+        // For a longer wait the user decides. A retry after that decision must not find the gate closed.
         let until = Instant::now() + wait.min(LONGEST_FLOOR);
         self.gate.state.send_if_modified(|state| {
             let next = match *state {
                 State::Open => State::Limited(until),
                 State::Limited(other) => State::Limited(other.max(until)),
-                State::Probing if probed => State::Limited(until),
-                // Late news of the limit that the probe is testing.
+                State::Probing if was_probe => State::Limited(until),
+                // A late report of the limit that the probe is testing.
                 State::Probing => State::Probing,
             };
             let changed = *state != next;
@@ -124,21 +124,21 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.probes {
+        if self.is_probe {
             self.gate.replace(State::Probing, State::Limited(Instant::now()));
         }
     }
 }
 
-/// The gates of all credentials.
+/// The gates of all credential groups.
 #[derive(Debug, Default)]
-pub struct Gates {
-    by_group: Mutex<HashMap<String, Arc<Gate>>>,
+pub struct RateGates {
+    by_group: Mutex<HashMap<String, Arc<RateGate>>>,
 }
 
-impl Gates {
+impl RateGates {
     /// Returns the gate of a credential group.
-    pub fn of(&self, group: &str) -> Arc<Gate> {
+    pub fn of(&self, group: &str) -> Arc<RateGate> {
         let mut gates = self.by_group.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(gates.entry(group.to_owned()).or_default())
     }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{CalledOff, Gate, Gates};
+use super::{GateCancelled, RateGate, RateGates};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Starts `count` callers that count themselves in as they pass and never report back.
-fn callers(gate: &Arc<Gate>, count: usize, passed: &Arc<AtomicUsize>, verdict: fn(super::Permit)) {
+/// Starts `count` callers that increment `passed` when they pass the gate.
+fn callers(gate: &Arc<RateGate>, count: usize, passed: &Arc<AtomicUsize>, verdict: fn(super::Permit)) {
     for _ in 0..count {
         let (gate, passed) = (Arc::clone(gate), Arc::clone(passed));
         tokio::spawn(async move {
@@ -23,16 +23,16 @@ fn callers(gate: &Arc<Gate>, count: usize, passed: &Arc<AtomicUsize>, verdict: f
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_open_gate_lets_everybody_through_at_once() {
-    let (gate, passed) = (Arc::new(Gate::default()), Arc::default());
+async fn an_open_gate_does_not_block() {
+    let (gate, passed) = (Arc::new(RateGate::default()), Arc::default());
     callers(&gate, 50, &passed, super::Permit::accepted);
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(passed.load(Ordering::SeqCst), 50);
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_limit_one_goes_alone_and_its_success_lets_the_others_follow() {
-    let (gate, passed) = (Arc::new(Gate::default()), Arc::default());
+async fn after_a_limit_a_successful_probe_opens_the_gate() {
+    let (gate, passed) = (Arc::new(RateGate::default()), Arc::default());
     let start = Instant::now();
     gate.enter(&CancellationToken::new()).await.unwrap().limited(MINUTE);
     assert_eq!(gate.limited_until(), Some(start + MINUTE));
@@ -47,8 +47,8 @@ async fn after_a_limit_one_goes_alone_and_its_success_lets_the_others_follow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_is_limited_again_makes_all_wait_again() {
-    let (gate, passed) = (Arc::new(Gate::default()), Arc::default());
+async fn a_limited_probe_closes_the_gate_again() {
+    let (gate, passed) = (Arc::new(RateGate::default()), Arc::default());
     gate.enter(&CancellationToken::new()).await.unwrap().limited(MINUTE);
     callers(&gate, 3, &passed, |permit| permit.limited(MINUTE));
     // Each probe takes a second and then closes the gate for a minute.
@@ -59,8 +59,8 @@ async fn a_probe_that_is_limited_again_makes_all_wait_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_ends_without_a_verdict_hands_over() {
-    let (gate, passed) = (Arc::new(Gate::default()), Arc::default());
+async fn a_probe_without_a_verdict_is_replaced() {
+    let (gate, passed) = (Arc::new(RateGate::default()), Arc::default());
     gate.enter(&CancellationToken::new()).await.unwrap().limited(MINUTE);
     callers(&gate, 3, &passed, drop);
     tokio::time::sleep(MINUTE + Duration::from_millis(500)).await;
@@ -70,8 +70,8 @@ async fn a_probe_that_ends_without_a_verdict_hands_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn late_news_neither_opens_the_gate_nor_shortens_the_wait() {
-    let gate = Arc::new(Gate::default());
+async fn late_reports_neither_open_the_gate_nor_shorten_the_wait() {
+    let gate = Arc::new(RateGate::default());
     let cancel = CancellationToken::new();
     let [first, second, third] =
         [gate.enter(&cancel).await.unwrap(), gate.enter(&cancel).await.unwrap(), gate.enter(&cancel).await.unwrap()];
@@ -84,11 +84,11 @@ async fn late_news_neither_opens_the_gate_nor_shortens_the_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_over_is_not_counted_down() {
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(RateGate::default());
     let cancel = CancellationToken::new();
     gate.enter(&cancel).await.unwrap().limited(Duration::ZERO);
     assert_eq!(gate.limited_until(), None);
-    // A probe that ends without a verdict leaves the gate to whoever comes next, at once.
+    // After a probe without a verdict, the next request may probe at once.
     drop(gate.enter(&cancel).await.unwrap());
     assert_eq!(gate.limited_until(), None);
     gate.enter(&cancel).await.unwrap().limited(MINUTE);
@@ -98,8 +98,8 @@ async fn a_wait_that_is_over_is_not_counted_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_can_be_called_off() {
-    let gate = Arc::new(Gate::default());
+async fn waiting_can_be_cancelled() {
+    let gate = Arc::new(RateGate::default());
     gate.enter(&CancellationToken::new()).await.unwrap().limited(MINUTE);
     let cancel = CancellationToken::new();
     let waiting = tokio::spawn({
@@ -109,13 +109,13 @@ async fn waiting_can_be_called_off() {
     let start = Instant::now();
     tokio::time::sleep(Duration::from_secs(1)).await;
     cancel.cancel();
-    assert_eq!(waiting.await.unwrap(), Err(CalledOff));
+    assert_eq!(waiting.await.unwrap(), Err(GateCancelled));
     assert_eq!(start.elapsed(), Duration::from_secs(1));
 }
 
 #[test]
 fn a_group_has_one_gate() {
-    let gates = Gates::default();
+    let gates = RateGates::default();
     assert!(Arc::ptr_eq(&gates.of("a"), &gates.of("a")));
     assert!(!Arc::ptr_eq(&gates.of("a"), &gates.of("b")));
 }

@@ -1,14 +1,14 @@
-//! Speaks to an endpoint over HTTP: one request, one answer, no second try. A stream is asked for; a server that sends
-//! the response in one piece all the same is understood.
+//! The HTTP provider: one request, one answer, no retries. It requests a stream, and also accepts a response in one
+//! piece.
 //!
-//! The client is built at the first request and may fail to: a machine without CA certificates is an error to show,
-//! not a panic. Connecting, waiting for the first byte, silence within a stream, a stream without content and the
-//! response as a whole have a time limit each; its size is limited by the decoder. Redirects are not followed, so that a key only ever goes where it was meant to go.
+//! The client is built at the first request. If that fails, for example without CA certificates, the request fails.
+//! There are time limits for connecting, the first byte, silence within a stream, a stream without content, and the
+//! whole response; the decoder limits its size. Redirects are not followed, so that a key is sent only to its endpoint.
 
 mod body;
 mod client;
-mod outbox;
-mod patience;
+mod signal_buffer;
+mod timeouts;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,33 +23,33 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::{Clock, text};
 use crate::model::conversation::Wire;
-use crate::provider::catalogue::{Listed, read_list};
+use crate::provider::catalogue::{ListedModel, read_list};
 use crate::provider::credential::{Credential, Route};
 use crate::provider::decode::{Decoder, ResponseLimits, json};
-use crate::provider::encode::Pieces;
+use crate::provider::encode::ByteChunks;
 use crate::provider::error::{ApiError, ErrorClass, classify, classify_event};
-use crate::provider::http::outbox::Outbox;
-use crate::provider::http::patience::{Patience, silence};
+use crate::provider::http::signal_buffer::SignalBuffer;
+use crate::provider::http::timeouts::{Deadlines, silence};
 use crate::provider::response::{Response, Signal};
-use crate::provider::{Call, Provider};
+use crate::provider::{Provider, ProviderRequest};
 
-/// How much of an answer that is not a stream is read.
+/// Maximum size of an answer that is not a stream.
 const ANSWER_LIMIT: usize = 8 * 1024 * 1024;
-/// How much of a request's end its name is made from.
-const SALTED: usize = 4 * 1024;
-/// How long to wait for the connection's own end after the response's, so that it can be used again.
+/// Number of bytes at the end of a request that go into its salt.
+const SALT_BYTES: usize = 4 * 1024;
+/// How long to wait for the end of the body after the end of the response, so that the connection can be reused.
 const LINGER: Duration = Duration::from_millis(50);
 
-/// How long is too long.
+/// The time limits of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// From the request to the first byte of the answer's body. A local server may have to load the model first.
+    /// From the request to the first byte of the body. A local server may have to load the model first.
     pub first_byte: Duration,
     /// Between two pieces of a stream; keep-alives count.
     pub idle: Duration,
-    /// Between two pieces of content; keep-alives do not count. A model that thinks without showing its thoughts may
-    /// send nothing else for minutes.
+    /// Between two pieces of content; keep-alives do not count. A model with hidden thinking may send nothing else for
+    /// minutes.
     pub content: Duration,
     /// From the request to the end of the response. At 10 tokens a second, 128,000 tokens take three and a half hours.
     pub response: Duration,
@@ -67,14 +67,14 @@ impl Default for Timeouts {
     }
 }
 
-/// What a request was answered with.
+/// The answer to a request.
 enum Answer {
     Stream(reqwest::Response),
-    /// All of it, and it says that it is JSON.
+    /// The whole body, declared as JSON.
     Json(Vec<u8>),
 }
 
-/// An endpoint behind HTTP.
+/// A model API over HTTP.
 pub struct HttpProvider {
     credential: Credential,
     timeouts: Timeouts,
@@ -88,7 +88,7 @@ impl HttpProvider {
         Self { credential, timeouts, limits: ResponseLimits::default(), clock, client: OnceCell::new() }
     }
 
-    /// Replaces the sizes at which a response is cut off.
+    /// Sets the sizes at which a response is cut off.
     pub fn with_limits(mut self, limits: ResponseLimits) -> Self {
         self.limits = limits;
         self
@@ -100,96 +100,96 @@ impl HttpProvider {
 
     async fn attempt(
         &self,
-        call: Call,
+        call: ProviderRequest,
         signals: &mpsc::Sender<Signal>,
         cancel: &CancellationToken,
     ) -> Result<Response, ApiError> {
         if call.config.wire != self.credential.wire {
             let (group, wire, other) = (&self.credential.group, self.credential.wire, call.config.wire);
             let problem =
-                format!("credential group \"{group}\" speaks {wire:?}, the conversation is spelled for {other:?}");
+                format!("credential group \"{group}\" uses {wire:?}, but the conversation is encoded for {other:?}");
             return Err(ApiError::new(ErrorClass::InvalidRequest, problem));
         }
-        let mut patience = Patience::new(self.timeouts);
-        let deadline = patience.deadline();
+        let mut deadlines = Deadlines::new(self.timeouts);
+        let deadline = deadlines.deadline();
         let mut decoder = Decoder::new(&call.config, &salt(&call.body)).with_limits(self.limits);
         let budget =
             self.credential.wire == Wire::Anthropic && crate::provider::anthropic::thinks_by_budget(&call.config);
         let beta = budget.then_some(("anthropic-beta", "interleaved-thinking-2025-05-14"));
         let response = self.send(Route::Respond, Some(call.body), beta, deadline, cancel).await?;
-        let mut outbox = Outbox::default();
-        let mut response = match self.look_at(response, deadline, cancel).await? {
+        let mut buffer = SignalBuffer::default();
+        let mut response = match self.read_answer(response, deadline, cancel).await? {
             Answer::Stream(response) => response,
             Answer::Json(body) => {
-                let Some(said) = decoder.push_answer(&body) else {
-                    let problem = "the endpoint answered with something that is no response of this interface";
+                let Some(new_signals) = decoder.push_answer(&body) else {
+                    let problem = "the endpoint's answer is not a response of this API; check the base URL";
                     return Err(ApiError::new(ErrorClass::InvalidRequest, problem));
                 };
-                outbox.add(said);
-                outbox.drain(signals, cancel).await;
+                buffer.add(new_signals);
+                buffer.drain(signals, cancel).await;
                 return decoder.finish();
             }
         };
-        let end = self.read(&mut response, &mut decoder, &mut outbox, signals, &mut patience, cancel).await;
-        outbox.drain(signals, cancel).await;
+        let end = self.read(&mut response, &mut decoder, &mut buffer, signals, &mut deadlines, cancel).await;
+        buffer.drain(signals, cancel).await;
         match end {
             Ok(()) => decoder.finish(),
             Err(failure) => {
                 let partial = decoder.partial();
-                // A connection that breaks after the response was whole has lost nothing.
+                // If the connection broke after the end of the response, nothing is lost.
                 let whole = if failure.class == ErrorClass::Truncated { decoder.finish().ok() } else { None };
                 whole.ok_or_else(|| failure.with_partial(partial))
             }
         }
     }
 
-    /// Feeds the decoder until the response is over, one way or the other.
+    /// Feeds the decoder until the response ends or fails.
     async fn read(
         &self,
         response: &mut reqwest::Response,
         decoder: &mut Decoder,
-        outbox: &mut Outbox,
+        buffer: &mut SignalBuffer,
         signals: &mpsc::Sender<Signal>,
-        patience: &mut Patience,
+        deadlines: &mut Deadlines,
         cancel: &CancellationToken,
     ) -> Result<(), ApiError> {
         let mut begun = false;
         loop {
-            let deadline = patience.deadline();
-            let due = outbox.due();
+            let deadline = deadlines.deadline();
+            let due = buffer.due();
             let piece = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(ApiError::cancelled()),
                 () = tokio::time::sleep_until(due.unwrap_or(deadline)), if due.is_some() => {
-                    outbox.offer(signals);
+                    buffer.offer(signals);
                     continue;
                 }
                 piece = timeout_at(deadline, response.chunk()) => piece,
             };
             match piece {
-                Err(_) => return Err(patience.failure()),
+                Err(_) => return Err(deadlines.failure()),
                 Ok(Err(broken)) => return Err(ApiError::new(ErrorClass::Truncated, client::describe(broken))),
                 Ok(Ok(None)) => return Ok(()),
                 Ok(Ok(Some(bytes))) => {
                     let before = decoder.content_events();
-                    outbox.add(decoder.push(&bytes));
-                    patience.received(decoder.content_events() != before);
-                    // An API that is overloaded may say so in the first event of a stream that looks like any other.
+                    buffer.add(decoder.push(&bytes));
+                    deadlines.received(decoder.content_events() != before);
+                    // An overloaded API may report it in the first event of an otherwise normal stream.
                     if !std::mem::replace(&mut begun, true) && !decoder.is_over() {
                         let _ = signals.try_send(Signal::Begun);
                     }
                 }
             }
             if decoder.is_over() {
-                // Only to let the connection be used again; whatever comes is of no interest.
+                // Read to the end of the body so that the connection can be reused.
                 let _ = timeout(LINGER, response.chunk()).await;
                 return Ok(());
             }
         }
     }
 
-    /// Returns what came, by what it says it is. A web page and an error are failures.
-    async fn look_at(
+    /// Returns the answer according to its content type. Web pages and errors are failures.
+    async fn read_answer(
         &self,
         response: reqwest::Response,
         deadline: Instant,
@@ -200,10 +200,10 @@ impl HttpProvider {
         match kind.as_str() {
             "text/html" | "application/xhtml+xml" => Err(ApiError::new(
                 ErrorClass::Network,
-                "a web page came instead of a response; a proxy or a login page may be in between",
+                "received a web page instead of a response; a proxy or a login page may be in between",
             )),
             "application/json" => {
-                let body = self.whole(response, deadline, cancel).await?;
+                let body = self.read_body(response, deadline, cancel).await?;
                 let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
                 if answer.get("error").is_some_and(|error| !error.is_null()) {
                     return Err(classify_event(self.credential.wire, &answer));
@@ -217,7 +217,7 @@ impl HttpProvider {
     async fn send(
         &self,
         route: Route,
-        body: Option<Pieces>,
+        body: Option<ByteChunks>,
         extra: Option<(&'static str, &'static str)>,
         deadline: Instant,
         cancel: &CancellationToken,
@@ -246,13 +246,13 @@ impl HttpProvider {
             return Ok(response);
         }
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        // What the error says is worth having, but not worth failing differently for.
-        let body = self.whole(response, deadline, cancel).await.unwrap_or_default();
+        // If the body cannot be read, the status alone has to do.
+        let body = self.read_body(response, deadline, cancel).await.unwrap_or_default();
         Err(classify(self.credential.wire, status, &headers, &body, self.clock.now()))
     }
 
     /// Reads a body that is not a stream, up to a limit.
-    async fn whole(
+    async fn read_body(
         &self,
         mut response: reqwest::Response,
         deadline: Instant,
@@ -276,52 +276,61 @@ impl HttpProvider {
         }
     }
 
-    async fn answer(&self, route: Route, body: Option<Pieces>, cancel: &CancellationToken) -> Result<Value, ApiError> {
+    async fn fetch_json(
+        &self,
+        route: Route,
+        body: Option<ByteChunks>,
+        cancel: &CancellationToken,
+    ) -> Result<Value, ApiError> {
         let deadline = Instant::now() + self.timeouts.first_byte;
         let response = self.send(route, body, None, deadline, cancel).await?;
-        let body = self.whole(response, deadline, cancel).await?;
+        let body = self.read_body(response, deadline, cancel).await?;
         serde_json::from_slice(&body)
             .map_err(|problem| ApiError::new(ErrorClass::Server, format!("the answer is not JSON: {problem}")))
     }
 
-    fn clean(&self, failure: ApiError) -> ApiError {
+    fn redact(&self, failure: ApiError) -> ApiError {
         failure.without_key(self.credential.api_key.as_ref())
     }
 }
 
-/// Returns a name for a request that no other of its conversation has. Each is longer than the one before, so the size
-/// and the end tell them apart; reading three megabytes for it every turn would cost more than all else.
-fn salt(body: &Pieces) -> String {
+/// Returns a salt that is unique within the conversation. Each request is longer than the one before, so its size and
+/// end identify it. Hashing all of it on every turn would be slow.
+fn salt(body: &ByteChunks) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&(body.len() as u64).to_le_bytes()).update(&body.end(SALTED));
+    hasher.update(&(body.len() as u64).to_le_bytes()).update(&body.end(SALT_BYTES));
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
 impl Provider for HttpProvider {
     fn respond(
         &self,
-        call: Call,
+        call: ProviderRequest,
         signals: mpsc::Sender<Signal>,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Response, ApiError>> {
-        async move { self.attempt(call, &signals, &cancel).await.map_err(|failure| self.clean(failure)) }.boxed()
+        async move { self.attempt(call, &signals, &cancel).await.map_err(|failure| self.redact(failure)) }.boxed()
     }
 
-    fn count_tokens(&self, call: Call, cancel: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
+    fn count_tokens(
+        &self,
+        call: ProviderRequest,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
         async move {
             if self.credential.wire != Wire::Anthropic {
                 return Ok(None);
             }
-            let answer = self.answer(Route::CountTokens, Some(call.body), &cancel).await;
-            answer.map(|answer| json::number(&answer, "input_tokens")).map_err(|failure| self.clean(failure))
+            let answer = self.fetch_json(Route::CountTokens, Some(call.body), &cancel).await;
+            answer.map(|answer| json::number(&answer, "input_tokens")).map_err(|failure| self.redact(failure))
         }
         .boxed()
     }
 
-    fn models(&self, cancel: CancellationToken) -> BoxFuture<'_, Result<Vec<Listed>, ApiError>> {
+    fn models(&self, cancel: CancellationToken) -> BoxFuture<'_, Result<Vec<ListedModel>, ApiError>> {
         async move {
-            let answer = self.answer(Route::Models, None, &cancel).await;
-            answer.map(|answer| read_list(&answer)).map_err(|failure| self.clean(failure))
+            let answer = self.fetch_json(Route::Models, None, &cancel).await;
+            answer.map(|answer| read_list(&answer)).map_err(|failure| self.redact(failure))
         }
         .boxed()
     }

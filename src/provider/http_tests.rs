@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{HttpProvider, SALTED, Timeouts, salt};
+use super::{HttpProvider, SALT_BYTES, Timeouts, salt};
 use crate::base::{Secret, SystemClock};
 use crate::model::conversation::Wire;
 use crate::model::event::StopReason;
@@ -22,14 +22,14 @@ use crate::provider::encode::BodyOptions;
 use crate::provider::error::{ApiError, ErrorClass};
 use crate::provider::response::{Response, Signal};
 use crate::provider::testing::{Blobs, config, segments, stream, text, user};
-use crate::provider::{Call, Provider};
+use crate::provider::{Provider, ProviderRequest};
 
 const KEY: &str = "local-test-key-0123456789";
 
-/// What a request looked like: method, path with query, headers and body.
+/// A received request: method, path with query, headers and body.
 type Seen = Arc<Mutex<Vec<(String, axum::http::HeaderMap, Bytes)>>>;
 
-/// Serves every request with `reply`, on a port of its own.
+/// Serves every request with `reply`, on a free port.
 async fn serve(reply: impl Fn() -> Reply + Clone + Send + Sync + 'static) -> (String, Seen) {
     let seen = Seen::default();
     let log = Arc::clone(&seen);
@@ -72,7 +72,7 @@ async fn serve_broken(text: String) -> String {
     base
 }
 
-/// A stream that sends these bytes and then neither goes on nor ends.
+/// Returns a stream that sends these bytes and then stays open.
 fn stuck(text: String) -> Reply {
     use futures::StreamExt as _;
     let stream = futures::stream::iter([io::Result::Ok(Bytes::from(text))]).chain(futures::stream::pending());
@@ -90,9 +90,9 @@ fn provider(wire: Wire, base_url: String, timeouts: Timeouts) -> HttpProvider {
     HttpProvider::new(credential, timeouts, Arc::new(SystemClock))
 }
 
-fn call(wire: Wire) -> Call {
+fn call(wire: Wire) -> ProviderRequest {
     let segments = segments(wire, &[user(vec![text("hi")])], &Blobs::default());
-    Call::respond(Arc::new(config(wire)), &segments, &BodyOptions::streaming())
+    ProviderRequest::respond(Arc::new(config(wire)), &segments, &BodyOptions::streaming())
 }
 
 async fn respond(provider: &HttpProvider) -> (Result<Response, ApiError>, Vec<Signal>) {
@@ -114,12 +114,12 @@ const END: [&str; 2] = [
 ];
 
 #[tokio::test]
-async fn a_response_is_streamed_and_the_request_says_who_asks() {
+async fn a_response_is_streamed_and_the_request_is_authenticated() {
     let (base, seen) = serve(|| events(vec![Ok(stream(&HELLO).into()), Ok(stream(&END).into())])).await;
     let (response, signals) = respond(&provider(Wire::Anthropic, base, timeouts())).await;
     let response = response.unwrap();
     assert_eq!((response.text().as_str(), response.stop), ("Hello.", StopReason::EndTurn));
-    let said: String = signals
+    let shown: String = signals
         .iter()
         .map(|signal| match signal {
             Signal::Text(text) => text.as_str(),
@@ -127,14 +127,14 @@ async fn a_response_is_streamed_and_the_request_says_who_asks() {
             Signal::Thinking(_) | Signal::Call { .. } => panic!("{signal:?}"),
         })
         .collect();
-    assert_eq!(said, "Hello.");
+    assert_eq!(shown, "Hello.");
     let (line, headers, body) = seen.lock().unwrap()[0].clone();
     assert_eq!(line, "POST /v1/messages");
     assert_eq!(headers["x-api-key"], KEY);
     assert_eq!(headers["anthropic-version"], "2023-06-01");
     assert_eq!(headers["user-agent"], concat!("mxd/", env!("CARGO_PKG_VERSION")));
-    assert_eq!(body, call(Wire::Anthropic).body.whole());
-    // In pieces, and still not of unknown length: not every server that speaks this interface takes that.
+    assert_eq!(body, call(Wire::Anthropic).body.to_bytes());
+    // Sent in pieces but with a content length, because not every server accepts chunked requests.
     assert_eq!(headers["content-length"], body.len().to_string());
     assert!(!headers.contains_key("transfer-encoding"));
 }
@@ -189,7 +189,7 @@ async fn a_stream_that_keeps_the_connection_open_after_its_end_is_over() {
 }
 
 #[tokio::test]
-async fn silence_has_a_limit_before_and_within_a_stream() {
+async fn silence_times_out_before_and_within_a_stream() {
     let (silent, _) = serve(|| stuck(String::new())).await;
     let short = Timeouts { first_byte: Duration::from_millis(400), ..timeouts() };
     let error = respond(&provider(Wire::Anthropic, silent, short)).await.0.unwrap_err();
@@ -201,7 +201,7 @@ async fn silence_has_a_limit_before_and_within_a_stream() {
     assert_eq!((error.class, error.partial.unwrap().text()), (ErrorClass::Timeout, "Hello.".to_owned()));
 }
 
-/// A stream that sends `head` once and then `piece` for ever.
+/// Returns a stream that sends `head` once and then `piece` for ever.
 fn endless(head: String, piece: String, every: Duration) -> Reply {
     use futures::StreamExt as _;
     let pieces = futures::stream::unfold((), move |()| {
@@ -216,7 +216,7 @@ fn endless(head: String, piece: String, every: Duration) -> Reply {
     Reply::builder().header("content-type", "text/event-stream").body(Body::from_stream(stream)).unwrap()
 }
 
-/// What opens a text, and what adds one word to it, on each wire.
+/// Returns the events that start a text and that add one word to it.
 fn text_events(wire: Wire) -> (String, String) {
     match wire {
         Wire::Anthropic => (stream(&HELLO[..2]), stream(&HELLO[2..3])),
@@ -270,7 +270,7 @@ fn gzip(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_stream_is_measured_after_it_is_unpacked() {
+async fn the_size_limit_applies_after_decompression() {
     // 4 MB of comments in 4 kB.
     let packed = gzip(&": still here\n\n".repeat(300_000));
     assert!(packed.len() < 40_000, "{}", packed.len());
@@ -310,7 +310,7 @@ async fn a_stream_of_keep_alives_counts_as_silence() {
 }
 
 #[tokio::test]
-async fn a_response_has_a_time_limit_however_steadily_it_comes() {
+async fn a_steady_response_has_a_time_limit() {
     let (head, word) = text_events(Wire::Anthropic);
     let (base, _) = serve(move || endless(head.clone(), word.clone(), Duration::from_millis(10))).await;
     let short = Timeouts { response: Duration::from_millis(400), ..timeouts() };
@@ -320,7 +320,7 @@ async fn a_response_has_a_time_limit_however_steadily_it_comes() {
 }
 
 #[tokio::test]
-async fn that_a_response_has_begun_is_told_before_anything_is_said() {
+async fn begun_is_signalled_before_any_text() {
     let (base, _) = serve(|| stuck(stream(&HELLO[..1]))).await;
     let provider = provider(Wire::Anthropic, base, timeouts());
     let (sender, mut receiver) = mpsc::channel(64);
@@ -372,7 +372,7 @@ async fn cancelling_before_anything_came_is_prompt() {
 }
 
 #[tokio::test]
-async fn what_is_no_stream_is_recognised_by_its_type() {
+async fn other_content_types_are_recognised() {
     let reply = |kind: &'static str, body: &'static str| {
         move || Reply::builder().header("content-type", kind).body(Body::from(body)).unwrap()
     };
@@ -386,7 +386,7 @@ async fn what_is_no_stream_is_recognised_by_its_type() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_stream_is_understood() {
+async fn a_server_that_does_not_stream_is_supported() {
     let whole = r#"{"stop_reason":"end_turn","content":[{"type":"text","text":"Hello."}]}"#;
     let (base, _) =
         serve(move || Reply::builder().header("content-type", "application/json").body(Body::from(whole)).unwrap())
@@ -409,7 +409,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn nobody_listening_is_a_network_failure_with_a_cause() {
+async fn a_closed_port_is_a_network_error_with_a_cause() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -442,7 +442,7 @@ async fn a_conversation_for_another_wire_is_not_sent() {
 #[tokio::test]
 async fn tokens_are_counted_where_the_api_can() {
     let (base, seen) = serve(|| Reply::new(Body::from(r#"{"input_tokens":42}"#))).await;
-    let count = Call::count(Arc::new(config(Wire::Anthropic)), &[]);
+    let count = ProviderRequest::count(Arc::new(config(Wire::Anthropic)), &[]);
     let anthropic = provider(Wire::Anthropic, base.clone(), timeouts());
     assert_eq!(anthropic.count_tokens(count.clone(), CancellationToken::new()).await, Ok(Some(42)));
     assert_eq!(seen.lock().unwrap()[0].0, "POST /v1/messages/count_tokens");
@@ -463,11 +463,11 @@ async fn models_are_listed() {
 }
 
 #[test]
-fn requests_of_one_conversation_have_names_of_their_own() {
-    let (short, long) = (vec![b'a'; SALTED], vec![b'a'; SALTED + 1]);
+fn requests_of_one_conversation_have_distinct_salts() {
+    let (short, long) = (vec![b'a'; SALT_BYTES], vec![b'a'; SALT_BYTES + 1]);
     let mut other = long.clone();
-    other[SALTED] = b'b';
-    let salt = |body: Vec<u8>| salt(&crate::provider::Pieces::from(body));
+    other[SALT_BYTES] = b'b';
+    let salt = |body: Vec<u8>| salt(&crate::provider::ByteChunks::from(body));
     assert_eq!(salt(short.clone()), salt(short.clone()));
     assert_ne!(salt(short), salt(long.clone()));
     assert_ne!(salt(long), salt(other));

@@ -1,4 +1,4 @@
-//! Model servers on this machine: which of the usual ports answer, and with which models.
+//! Finds model servers on this machine by their default ports.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,69 +14,70 @@ use crate::provider::http::{HttpProvider, Timeouts};
 use crate::provider::{Credential, Provider as _};
 
 const OLLAMA: &str = "Ollama";
-/// Programs that serve models, and the port each has if nobody says otherwise.
-const USUAL: [(&str, u16); 4] = [(OLLAMA, 11_434), ("LM Studio", 1_234), ("llama.cpp", 8_080), ("vLLM", 8_000)];
+/// Programs that serve models, and their default ports.
+const DEFAULT_PORTS: [(&str, u16); 4] = [(OLLAMA, 11_434), ("LM Studio", 1_234), ("llama.cpp", 8_080), ("vLLM", 8_000)];
 
-/// How long a machine that is this one may take to say that somebody listens.
-const CONNECT: Duration = Duration::from_millis(300);
-/// How long somebody who listens may take to answer: on a machine that is busy with a model, a while.
-const ANSWER: Duration = Duration::from_secs(2);
+/// Timeout of connecting on this machine.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
+/// Timeout of an answer. A machine that is running a model may be slow.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A server that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
     pub name: &'static str,
     pub base_url: String,
-    /// May be empty: Ollama begins without any.
+    /// May be empty: a new Ollama has none.
     pub models: Vec<String>,
 }
 
-/// Returns the names of the programs that are looked for.
+/// Returns the names of the supported programs.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    USUAL.iter().map(|(name, _)| *name)
+    DEFAULT_PORTS.iter().map(|(name, _)| *name)
 }
 
-/// What the person says about where to look.
+/// The user's settings for the search.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
-    /// Where Ollama is (`OLLAMA_HOST`).
+pub struct LocalServerOptions {
+    /// The address of Ollama (`OLLAMA_HOST`).
     pub ollama: Option<String>,
-    /// The only programs to look for, by name, with commas between them (`MXD_LOCAL_SERVERS`). Nothing: all of them.
+    /// Comma-separated names of the programs to look for (`MXD_LOCAL_SERVERS`). `None` for all.
     pub only: Option<String>,
 }
 
-impl Wishes {
+impl LocalServerOptions {
     fn include(&self, name: &str) -> bool {
         let only = self.only.as_deref().map(str::trim).filter(|only| !only.is_empty());
         only.is_none_or(|only| only.split(',').any(|wanted| wanted.trim().eq_ignore_ascii_case(name)))
     }
 }
 
-/// Asks every usual port at once, for a second or two at most; where nobody listens, that is known at once.
-pub async fn find(wishes: &Wishes, clock: &Arc<dyn Clock>) -> Vec<LocalServer> {
-    let asked = USUAL.iter().filter(|(name, _)| wishes.include(name)).map(|(name, port)| {
-        let usual = format!("http://127.0.0.1:{port}/v1");
-        let ollama = wishes.ollama.as_deref().filter(|_| *name == OLLAMA);
-        ask(name, ollama.and_then(ollama_url).unwrap_or(usual), Arc::clone(clock))
+/// Probes all ports in parallel, for two seconds or so at most. A closed port is known at once.
+pub async fn find(options: &LocalServerOptions, clock: &Arc<dyn Clock>) -> Vec<LocalServer> {
+    let probes = DEFAULT_PORTS.iter().filter(|(name, _)| options.include(name)).map(|(name, port)| {
+        let default_url = format!("http://127.0.0.1:{port}/v1");
+        let ollama = options.ollama.as_deref().filter(|_| *name == OLLAMA);
+        probe(name, ollama.and_then(ollama_url).unwrap_or(default_url), Arc::clone(clock))
     });
-    join_all(asked).await.into_iter().flatten().collect()
+    join_all(probes).await.into_iter().flatten().collect()
 }
 
-async fn ask(name: &'static str, base_url: String, clock: Arc<dyn Clock>) -> Option<LocalServer> {
-    // Most ports are closed, and that is known before a client is built.
+async fn probe(name: &'static str, base_url: String, clock: Arc<dyn Clock>) -> Option<LocalServer> {
+    // Most ports are closed. Find out before building a client.
     let url = reqwest::Url::parse(&base_url).ok()?;
     let address = (url.host_str()?.to_owned(), url.port_or_known_default()?);
-    timeout(CONNECT, TcpStream::connect(address)).await.ok()?.ok()?;
+    timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await.ok()?.ok()?;
     let credential =
         Credential { group: name.to_owned(), wire: Wire::OpenaiChat, base_url: base_url.clone(), api_key: None };
-    let timeouts = Timeouts { connect: CONNECT, first_byte: ANSWER, idle: ANSWER, ..Timeouts::default() };
+    let timeouts =
+        Timeouts { connect: CONNECT_TIMEOUT, first_byte: ANSWER_TIMEOUT, idle: ANSWER_TIMEOUT, ..Timeouts::default() };
     let listed = HttpProvider::new(credential, timeouts, clock).models(CancellationToken::new()).await.ok()?;
-    // Something else may listen there. Whoever serves models names at least one; only Ollama's port is nobody else's.
+    // Another program may use the port. A model server lists at least one model; only Ollama's port is unambiguous.
     let models: Vec<String> = listed.into_iter().map(|listed| listed.id).collect();
     (!models.is_empty() || name == OLLAMA).then_some(LocalServer { name, base_url, models })
 }
 
-/// Returns the address that `OLLAMA_HOST` means: a host, a port, or both, with or without a scheme.
+/// Returns the base URL for `OLLAMA_HOST`: a host, a port, or both, with or without a scheme.
 fn ollama_url(host: &str) -> Option<String> {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
@@ -84,7 +85,7 @@ fn ollama_url(host: &str) -> Option<String> {
         return None;
     }
     let rest = if rest.starts_with(':') { format!("127.0.0.1{rest}") } else { rest.to_owned() };
-    // A server that listens on every address is reached on this one.
+    // A server that listens on all addresses is reached on loopback.
     let rest = rest.replace("0.0.0.0", "127.0.0.1");
     let port = if rest.contains(':') { String::new() } else { ":11434".to_owned() };
     Some(format!("{scheme}://{rest}{port}/v1"))
@@ -95,27 +96,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_named_is_looked_for() {
-        let looked_for = |only: Option<&str>| {
-            let wishes = Wishes { ollama: None, only: only.map(str::to_owned) };
-            names().filter(|name| wishes.include(name)).collect::<Vec<_>>()
+    fn only_named_programs_are_probed() {
+        let included = |only: Option<&str>| {
+            let options = LocalServerOptions { ollama: None, only: only.map(str::to_owned) };
+            names().filter(|name| options.include(name)).collect::<Vec<_>>()
         };
-        assert_eq!(looked_for(None).len(), 4);
-        assert_eq!(looked_for(Some(" ")).len(), 4, "empty counts as unset");
-        assert_eq!(looked_for(Some("vllm, LM studio")), ["LM Studio", "vLLM"]);
-        assert!(looked_for(Some("none")).is_empty());
+        assert_eq!(included(None).len(), 4);
+        assert_eq!(included(Some(" ")).len(), 4, "empty counts as unset");
+        assert_eq!(included(Some("vllm, LM studio")), ["LM Studio", "vLLM"]);
+        assert!(included(Some("none")).is_empty());
     }
 
     #[test]
-    fn where_ollama_is_may_be_said_in_many_ways() {
-        for (said, meant) in [
+    fn ollama_host_is_parsed_in_all_formats() {
+        for (host, expected) in [
             ("box", Some("http://box:11434/v1")),
             (":9", Some("http://127.0.0.1:9/v1")),
             ("0.0.0.0", Some("http://127.0.0.1:11434/v1")),
             ("https://box:1/", Some("https://box:1/v1")),
             (" ", None),
         ] {
-            assert_eq!(ollama_url(said).as_deref(), meant, "{said:?}");
+            assert_eq!(ollama_url(host).as_deref(), expected, "{host:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The OpenAI Chat Completions wire, for every server that speaks it: Ollama, llama.cpp, vLLM, LM Studio, OpenRouter.
+//! The OpenAI Chat Completions API, as served by Ollama, llama.cpp, vLLM, LM Studio, OpenRouter and others.
 
 mod decode;
 mod encode;
 
 pub(crate) use decode::Stream;
 pub(crate) use encode::REASONING;
-pub use encode::{NAME_LIMIT, body, encode_speech};
+pub use encode::{NAME_LIMIT, body, encode_message};

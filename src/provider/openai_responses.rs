@@ -1,8 +1,8 @@
-//! The OpenAI Responses wire.
+//! The OpenAI Responses API.
 
 mod decode;
 mod encode;
 
 pub(crate) use decode::Stream;
-pub(crate) use encode::reasons;
-pub use encode::{NAME_LIMIT, body, encode_speech};
+pub(crate) use encode::is_reasoning_model;
+pub use encode::{NAME_LIMIT, body, encode_message};

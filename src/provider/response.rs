@@ -1,17 +1,17 @@
-//! What comes back: pieces to show while a response is written, and the response itself.
+//! Responses, and the signals that show them while they arrive.
 
 use crate::model::conversation::{Thought, ToolUse};
 use crate::model::event::StopReason;
 use crate::model::usage::Tokens;
 
-/// Something worth showing while a response comes in. Shown, never kept.
+/// A piece of a response while it arrives. For display only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// The API took the request and has begun to answer. A model may think for minutes before it says anything.
+    /// The API has begun to answer. A model may think for minutes before its first text.
     Begun,
     Text(String),
     Thinking(String),
-    /// A tool call is being written: the `index`-th of the response, `bytes` of input so far.
+    /// A tool call is arriving: the `index`-th of the response, with `bytes` of input so far.
     Call {
         index: usize,
         call: String,
@@ -20,7 +20,7 @@ pub enum Signal {
     },
 }
 
-/// A piece of a response, in the order in which the model gave it.
+/// A block of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseBlock {
     Text(String),
@@ -28,19 +28,19 @@ pub enum ResponseBlock {
     ToolUse(ToolUse),
 }
 
-/// A response.
+/// A response of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// Blank texts are left out. Calls carry our own tool names.
+    /// In order, without blank texts. Calls have the original tool names.
     pub blocks: Vec<ResponseBlock>,
     pub tokens: Tokens,
-    /// Whether the API said how many tokens it used. If not, `tokens` is zero and the caller must estimate.
+    /// Whether the API reported `tokens`. If not, they are zero and the caller must estimate.
     pub usage_reported: bool,
     pub stop: StopReason,
-    /// The id of the tool call that was cut short by the output limit. It is the last block, its input is
-    /// malformed, and it must not be run.
+    /// The id of the tool call that the output limit truncated. It is the last block, its input is malformed, and it
+    /// must not be run.
     pub cut_call: Option<String>,
-    /// The model that answered, in the API's own words. Empty if it did not say.
+    /// The model's name according to the API. Empty if not reported.
     pub model: String,
 }
 
@@ -58,8 +58,8 @@ impl Response {
         texts.join("\n\n")
     }
 
-    /// Gives calls whose id `is_taken` an id of their own, made from `name`. Servers that number the calls of every
-    /// response from nought give two calls of a conversation one id, and some APIs refuse a conversation that has such.
+    /// Gives calls whose id `is_taken` a unique id made from `name`. Some servers number the calls of each response
+    /// from zero, and some APIs reject a conversation with duplicate ids.
     pub fn rename_taken(&mut self, name: &str, is_taken: impl Fn(&str) -> bool) {
         let calls = self.blocks.iter_mut().filter_map(|block| match block {
             ResponseBlock::ToolUse(call) => Some(call),

@@ -1,6 +1,6 @@
-//! Whether and when to try again: a pure decision, taken by the one owner of retries.
+//! Decides whether and when to retry. Pure; the agent's machine is the only caller.
 //!
-//! | class | tries again | first wait at most | longest wait at most |
+//! | class | retries | first wait at most | longest wait at most |
 //! |---|---|---|---|
 //! | `rate_limit` | 10 | 2 s | 2 min |
 //! | `overloaded` | 8 | 1 s | 1 min |
@@ -10,37 +10,35 @@
 //! | `truncated` | 4 | 1 s | 30 s |
 //! | all others | 0 | | |
 //!
-//! Waits double and are drawn evenly between nothing and their bound (full jitter), so that agents that failed
-//! together do not come back together. What the API asks for is a floor. If it asks for more than an hour, a person
-//! has to decide.
+//! Bounds double, and each wait is random between zero and its bound (full jitter), so that agents that failed together
+//! do not retry together. A wait that the API asks for is a minimum. If it is more than an hour, the user decides.
 
 use std::time::Duration;
 
 use crate::provider::error::ErrorClass;
 
-/// The longest wait that is kept to without asking anybody.
+/// The longest wait that the API may ask for without the user being asked.
 pub const LONGEST_FLOOR: Duration = Duration::from_secs(60 * 60);
 
-/// What to do after a failed attempt.
+/// The decision after a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     Wait(Duration),
     GiveUp,
 }
 
-/// How a class is retried.
+/// The retry policy of an error class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// How often a failed request is tried again.
+pub struct RetryPolicy {
+    /// Maximum number of retries.
     pub retries: u32,
-    /// The bound of the first wait.
+    /// Upper bound of the first wait.
     pub first: Duration,
-    /// The bound of every wait.
+    /// Upper bound of all waits.
     pub longest: Duration,
 }
 
-/// Returns how `class` is retried.
-pub fn policy(class: ErrorClass) -> Policy {
+pub fn policy(class: ErrorClass) -> RetryPolicy {
     let (retries, first, longest) = match class {
         ErrorClass::RateLimit => (10, 2, 120),
         ErrorClass::Overloaded | ErrorClass::Network => (8, 1, 60),
@@ -56,10 +54,10 @@ pub fn policy(class: ErrorClass) -> Policy {
         | ErrorClass::Refused
         | ErrorClass::Cancelled => (0, 0, 0),
     };
-    Policy { retries, first: Duration::from_secs(first), longest: Duration::from_secs(longest) }
+    RetryPolicy { retries, first: Duration::from_secs(first), longest: Duration::from_secs(longest) }
 }
 
-/// Decides after the `attempt`-th attempt (from 1) failed with `class`. `jitter` is drawn by the caller, in 0..1.
+/// Decides what to do after attempt number `attempt` (from 1) failed with `class`. `jitter` is random, from 0 to 1.
 pub fn decide(class: ErrorClass, attempt: u32, retry_after: Option<Duration>, jitter: f64) -> Decision {
     let policy = policy(class);
     let floor = retry_after.unwrap_or_default();

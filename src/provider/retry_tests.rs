@@ -6,7 +6,7 @@ use super::{Decision, LONGEST_FLOOR, decide, policy};
 use crate::provider::error::ErrorClass;
 
 #[test]
-fn only_what_may_pass_by_itself_is_tried_again() {
+fn only_temporary_failures_are_retried() {
     use ErrorClass as Class;
     let retried: Vec<_> = ErrorClass::ALL.into_iter().filter(|class| policy(*class).retries > 0).collect();
     assert_eq!(
@@ -30,7 +30,7 @@ fn bounds_double_up_to_the_longest() {
 }
 
 #[test]
-fn what_the_api_asks_for_is_a_floor_unless_it_is_absurd() {
+fn the_requested_wait_is_a_minimum_unless_it_is_too_long() {
     let minute = Duration::from_secs(60);
     assert_eq!(decide(ErrorClass::RateLimit, 1, Some(minute), 0.9), Decision::Wait(minute));
     assert_eq!(decide(ErrorClass::RateLimit, 1, Some(LONGEST_FLOOR * 2), 0.9), Decision::GiveUp);

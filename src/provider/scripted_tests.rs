@@ -7,28 +7,28 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Scenario, ScriptedProvider};
-use crate::model::conversation::{Block, Speech, Wire};
+use crate::model::conversation::{Block, RoleMessage, Wire};
 use crate::model::event::StopReason;
 use crate::provider::encode::BodyOptions;
 use crate::provider::error::{ApiError, ErrorClass};
 use crate::provider::response::{Response, ResponseBlock, Signal};
 use crate::provider::testing::{Blobs, assistant, config, result, segments, text, user};
-use crate::provider::{Call, Provider};
+use crate::provider::{Provider, ProviderRequest};
 
 fn provider(scenario: Value, pace: f64) -> ScriptedProvider {
     ScriptedProvider::new(Scenario::from_value(scenario).unwrap(), pace)
 }
 
-fn call(speeches: &[Speech]) -> Call {
-    let segments = segments(Wire::Scripted, speeches, &Blobs::default());
-    Call::respond(Arc::new(config(Wire::Scripted)), &segments, &BodyOptions::streaming())
+fn call(messages: &[RoleMessage]) -> ProviderRequest {
+    let segments = segments(Wire::Scripted, messages, &Blobs::default());
+    ProviderRequest::respond(Arc::new(config(Wire::Scripted)), &segments, &BodyOptions::streaming())
 }
 
-async fn ask(provider: &ScriptedProvider, speeches: &[Speech]) -> Result<Response, ApiError> {
-    provider.respond(call(speeches), mpsc::channel(1000).0, CancellationToken::new()).await
+async fn respond(provider: &ScriptedProvider, messages: &[RoleMessage]) -> Result<Response, ApiError> {
+    provider.respond(call(messages), mpsc::channel(1000).0, CancellationToken::new()).await
 }
 
-fn speech(response: Response) -> Speech {
+fn assistant_message(response: Response) -> RoleMessage {
     let blocks = response.blocks.into_iter().map(|block| match block {
         ResponseBlock::Text(text) => Block::Text(text),
         ResponseBlock::Thinking(thought) => Block::Thinking(thought),
@@ -37,46 +37,48 @@ fn speech(response: Response) -> Speech {
     assistant(blocks.collect())
 }
 
-/// Says one thing after another and returns the answers. Every answer comes from a provider of its own: what it says
-/// may not depend on what happened before in the process.
-async fn talk(scenario: &Value, turns: Vec<Speech>) -> Vec<String> {
+/// Plays the user's turns and returns the answers. Each answer comes from a new provider, because answers must not
+/// depend on the state of the process.
+async fn converse(scenario: &Value, turns: Vec<RoleMessage>) -> Vec<String> {
     let (mut conversation, mut answers) = (Vec::new(), Vec::new());
     for turn in turns {
         conversation.push(turn);
-        let response = ask(&provider(scenario.clone(), 0.0), &conversation).await.unwrap();
+        let response = respond(&provider(scenario.clone(), 0.0), &conversation).await.unwrap();
         answers.push(response.text());
-        conversation.push(speech(response));
+        conversation.push(assistant_message(response));
     }
     answers
 }
 
-fn says(what: &str) -> Speech {
+fn user_text(what: &str) -> RoleMessage {
     user(vec![text(what)])
 }
 
 #[tokio::test]
-async fn turns_are_played_in_order_by_what_the_request_holds() {
+async fn turns_are_played_in_order_of_the_request() {
     let scenario = json!({"version": 1, "conversations": [
         {"name": "other", "when": {"first": "sail"}, "turns": [{"text": "wrong"}]},
         {"name": "root", "when": {"first": ["Build", {"regex": "pars(er|ing)"}, {"contains": "sail", "not": true}]},
          "turns": [{"text": "one"}, {"text": "two"}], "otherwise": {"text": "over"}},
     ]});
-    let answers = talk(&scenario, vec![says("Build a parser"), says("next"), says("more"), says("more")]).await;
+    let answers =
+        converse(&scenario, vec![user_text("Build a parser"), user_text("next"), user_text("more"), user_text("more")])
+            .await;
     assert_eq!(answers, ["one", "two", "over", "over"]);
-    assert_eq!(talk(&scenario, vec![says("something else")]).await, ["Acknowledged."]);
+    assert_eq!(converse(&scenario, vec![user_text("something else")]).await, ["Acknowledged."]);
 }
 
 #[tokio::test]
-async fn rules_answer_without_taking_a_turn_and_conditions_hold_a_turn_back() {
+async fn rules_use_up_no_turn_and_conditions_hold_a_turn_back() {
     let scenario = json!({"version": 1,
         "rules": [{"when": {"last": "Summarise"}, "text": "<summary>all</summary>"}],
         "conversations": [{"name": "root", "turns": [
             {"text": "started"},
             {"when": {"text": {"regex": "task_complete.*passed"}}, "text": "merged", "otherwise": {"text": "waiting"}},
             {"text": "finished"}]}]});
-    let turns = ["go", "hello?", "Summarise now", "<task_complete status=\"passed\">", "ok"].map(says);
+    let turns = ["go", "hello?", "Summarise now", "<task_complete status=\"passed\">", "ok"].map(user_text);
     assert_eq!(
-        talk(&scenario, turns.to_vec()).await,
+        converse(&scenario, turns.to_vec()).await,
         ["started", "waiting", "<summary>all</summary>", "merged", "finished"]
     );
 }
@@ -89,12 +91,12 @@ async fn captures_are_used_in_texts_and_inputs_of_later_turns() {
         {"capture": {"id": {"from": "result", "regex": "id: (\\w+)"}},
          "calls": [{"tool": "send_message", "input": {"task": "${id}", "list": ["for ${who}", 1]}}]}]}]});
     let provider = provider(scenario, 0.0);
-    let mut conversation = vec![says("I am Ada")];
-    let first = ask(&provider, &conversation).await.unwrap();
+    let mut conversation = vec![user_text("I am Ada")];
+    let first = respond(&provider, &conversation).await.unwrap();
     assert_eq!((first.text().as_str(), &first.stop), ("Hello Ada.", &StopReason::ToolUse));
     let id = first.calls().next().unwrap().call.clone();
-    conversation.extend([speech(first), user(vec![result(&id, "created, id: 01ABC", false)])]);
-    let second = ask(&provider, &conversation).await.unwrap();
+    conversation.extend([assistant_message(first), user(vec![result(&id, "created, id: 01ABC", false)])]);
+    let second = respond(&provider, &conversation).await.unwrap();
     let call = second.calls().next().unwrap();
     assert_eq!(call.input.as_str(), r#"{"task":"01ABC","list":["for Ada",1]}"#);
     assert_ne!(call.call, id);
@@ -103,18 +105,18 @@ async fn captures_are_used_in_texts_and_inputs_of_later_turns() {
 #[tokio::test]
 async fn a_missing_capture_is_an_error_that_names_it() {
     let scenario = json!({"version": 1, "conversations": [{"name": "root", "turns": [{"text": "${nobody}"}]}]});
-    let error = ask(&provider(scenario, 0.0), &[says("x")]).await.unwrap_err();
+    let error = respond(&provider(scenario, 0.0), &[user_text("x")]).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::InvalidRequest);
     assert!(error.message.contains("${nobody}") && error.message.contains("root"), "{}", error.message);
 }
 
 #[tokio::test]
-async fn a_fork_starts_its_own_conversation_where_it_was_made() {
+async fn a_fork_starts_its_own_conversation_at_the_anchor() {
     let scenario = json!({"version": 1, "conversations": [
         {"name": "child", "when": {"anchor": "you are now the child"}, "turns": [{"text": "child 1"}, {"text": "child 2"}]},
         {"name": "parent", "turns": [{"text": "parent 1"}, {"text": "parent 2"}, {"text": "parent 3"}]}]});
-    let turns = ["go", "on", "you are now the child", "on"].map(says);
-    assert_eq!(talk(&scenario, turns.to_vec()).await, ["parent 1", "parent 2", "child 1", "child 2"]);
+    let turns = ["go", "on", "you are now the child", "on"].map(user_text);
+    assert_eq!(converse(&scenario, turns.to_vec()).await, ["parent 1", "parent 2", "child 1", "child 2"]);
 }
 
 #[tokio::test]
@@ -123,30 +125,30 @@ async fn errors_fail_the_first_attempts_at_a_request_and_may_come_in_mid_text() 
         {"class": "rate_limit", "status": 429, "retry_after_ms": 500},
         {"class": "truncated", "after_chars": 3}]}]}]});
     let provider = provider(scenario, 0.0);
-    let limited = ask(&provider, &[says("x")]).await.unwrap_err();
+    let limited = respond(&provider, &[user_text("x")]).await.unwrap_err();
     assert_eq!((limited.class, limited.status), (ErrorClass::RateLimit, Some(429)));
     assert_eq!(limited.retry_after, Some(Duration::from_millis(500)));
     assert!(limited.partial.unwrap().blocks.is_empty());
-    let cut = ask(&provider, &[says("x")]).await.unwrap_err();
+    let cut = respond(&provider, &[user_text("x")]).await.unwrap_err();
     assert_eq!((cut.class, cut.partial.unwrap().text()), (ErrorClass::Truncated, "Hel".to_owned()));
-    assert_eq!(ask(&provider, &[says("x")]).await.unwrap().text(), "Hello.");
+    assert_eq!(respond(&provider, &[user_text("x")]).await.unwrap().text(), "Hello.");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_takes_the_time_it_is_given() {
+async fn an_answer_follows_its_pacing() {
     let scenario = json!({"version": 1, "pacing": {"first_token_ms": 400, "chars_per_second": 100},
         "conversations": [{"turns": [{"thinking": "Hm.", "text": "x".repeat(97)}]}]});
     for (pace, expected) in [(0.0, 0), (1.0, 1400), (0.5, 700)] {
         let start = Instant::now();
-        ask(&provider(scenario.clone(), pace), &[says("x")]).await.unwrap();
+        respond(&provider(scenario.clone(), pace), &[user_text("x")]).await.unwrap();
         let millis = u64::try_from(start.elapsed().as_millis()).unwrap();
-        // Timers are as coarse as a millisecond each.
+        // Timers have a resolution of one millisecond.
         assert!((expected..=expected + 60).contains(&millis), "{pace}: {millis} ms");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopping_it_keeps_what_was_said() {
+async fn cancelling_keeps_the_text_so_far() {
     let scenario = json!({"version": 1, "pacing": {"first_token_ms": 0, "chars_per_second": 100},
         "conversations": [{"turns": [{"text": "0123456789".repeat(10)}]}]});
     let provider = provider(scenario, 1.0);
@@ -156,7 +158,7 @@ async fn stopping_it_keeps_what_was_said() {
         tokio::time::sleep(Duration::from_millis(500)).await;
         cancel.cancel();
     };
-    let (response, ()) = tokio::join!(provider.respond(call(&[says("x")]), sender, cancel.clone()), stop);
+    let (response, ()) = tokio::join!(provider.respond(call(&[user_text("x")]), sender, cancel.clone()), stop);
     let error = response.unwrap_err();
     assert_eq!(error.class, ErrorClass::Cancelled);
     let kept = error.partial.unwrap().text();
@@ -174,14 +176,14 @@ async fn stopping_it_keeps_what_was_said() {
 async fn usage_grows_like_that_of_a_caching_api() {
     let scenario = json!({"version": 1});
     let provider = provider(scenario, 0.0);
-    let mut conversation = vec![says(&"long ".repeat(100))];
-    let first = ask(&provider, &conversation).await.unwrap();
+    let mut conversation = vec![user_text(&"long ".repeat(100))];
+    let first = respond(&provider, &conversation).await.unwrap();
     assert!(first.usage_reported && first.tokens.output > 0);
     assert_eq!(first.tokens.cache_read, 0);
     assert!(first.tokens.cache_write_5m >= 125 && first.tokens.cache_write_1h > 0);
     let before = first.tokens.context();
-    conversation.extend([speech(first), says("short")]);
-    let second = ask(&provider, &conversation).await.unwrap();
+    conversation.extend([assistant_message(first), user_text("short")]);
+    let second = respond(&provider, &conversation).await.unwrap();
     assert!(second.tokens.cache_read > 125 && second.tokens.cache_write_1h == 0);
     assert!(second.tokens.context() > before);
     assert!(second.tokens.cache_write_5m < second.tokens.cache_read);
@@ -190,16 +192,16 @@ async fn usage_grows_like_that_of_a_caching_api() {
 }
 
 #[tokio::test]
-async fn odd_calls_can_be_written() {
+async fn malformed_calls_can_be_scripted() {
     let scenario = json!({"version": 1, "conversations": [{"turns": [
         {"calls": [{"tool": "bash", "malformed": "{\"comm"}], "stop": "max_tokens"}]}]});
-    let response = ask(&provider(scenario, 0.0), &[says("x")]).await.unwrap();
+    let response = respond(&provider(scenario, 0.0), &[user_text("x")]).await.unwrap();
     assert_eq!(response.stop, StopReason::MaxTokens);
     assert_eq!(response.cut_call.as_deref(), Some("scripted_0_0"));
 }
 
 #[test]
-fn a_scenario_that_is_wrong_says_where() {
+fn an_invalid_scenario_is_an_error_that_names_the_place() {
     let problem = |scenario: Value| Scenario::from_value(scenario).unwrap_err().to_string();
     assert!(problem(json!({"version": 2})).contains("version 2"));
     assert!(problem(json!({"version": 1, "convs": []})).contains("convs"));
@@ -207,7 +209,7 @@ fn a_scenario_that_is_wrong_says_where() {
     let class = json!({"version": 1, "conversations": [{"turns": [{"errors": [{"class": "bad_luck"}]}]}]});
     assert!(problem(class).contains("bad_luck"));
     let regex = json!({"version": 1, "conversations": [{"turns": [{"capture": {"x": {"regex": "("}}}]}]});
-    assert!(problem(regex).contains("is no regex"));
+    assert!(problem(regex).contains("is not a regex"));
     assert!(Scenario::load(std::path::Path::new("/nonexistent/scenario.json")).is_err());
 }
 

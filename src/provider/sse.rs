@@ -1,9 +1,9 @@
-//! Splits a stream of server-sent events, fed in pieces of any size.
+//! Splits a stream of server-sent events, pushed in pieces of any size.
 //!
-//! Knows lines (LF, CRLF, CR), comments, a byte order mark, and the two fields that matter: `event` and `data`. Knows
-//! nothing of what the data means. An event is bounded, so that a hostile or broken server cannot fill the memory.
+//! Handles line ends (LF, CRLF, CR), comments, a byte order mark, and the fields `event` and `data`. It does not
+//! interpret the data. The size of an event is bounded, so that a hostile or broken server cannot exhaust memory.
 
-/// The most that one event may hold, its unfinished line included.
+/// Maximum size of one event, including its unfinished line.
 pub const EVENT_LIMIT: usize = 8 * 1024 * 1024;
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -19,11 +19,11 @@ pub struct SseEvent {
 #[error("an event of the stream is larger than {} MiB", EVENT_LIMIT / (1024 * 1024))]
 pub struct TooLarge;
 
-/// The state between two pieces.
+/// Splits bytes into events.
 #[derive(Debug, Default)]
 pub struct Splitter {
     line: Vec<u8>,
-    /// The last byte was a CR that ended a line: a LF right after it belongs to it.
+    /// The last byte was a CR that ended a line. A following LF belongs to it.
     after_cr: bool,
     past_first_line: bool,
     name: String,
@@ -32,7 +32,7 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// Takes the next piece and adds the events that it completes to `events`.
+    /// Consumes the next piece and adds completed events to `events`.
     pub fn push(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), TooLarge> {
         while let Some(&first) = bytes.first() {
             if std::mem::take(&mut self.after_cr) && first == b'\n' {
@@ -52,7 +52,7 @@ impl Splitter {
         Ok(())
     }
 
-    /// Returns the event that the stream ended in the middle of, for servers that forget the last blank line.
+    /// Returns the unfinished event at the end of the stream, for servers that omit the last blank line.
     pub fn finish(mut self) -> Option<SseEvent> {
         let mut events = Vec::new();
         if !self.line.is_empty() {

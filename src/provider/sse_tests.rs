@@ -37,7 +37,7 @@ fn every_line_end_gives_the_same_events_at_every_split() {
 }
 
 #[test]
-fn an_event_that_nothing_closes_is_kept_for_the_end() {
+fn an_unterminated_event_is_returned_at_the_end() {
     assert_eq!(split(&[b"data: 1\n\ndata: [DONE]"]), [event("", "1"), event("", "[DONE]")]);
     assert_eq!(split(&[b"data: 1\n\nevent: x\n"]), [event("", "1")]);
 }

@@ -1,14 +1,14 @@
-//! What the tests of this room share: a small configuration, speeches, and blobs in memory.
+//! Test support for providers: a small configuration, messages, and blobs in memory.
 
 use std::collections::HashMap;
 use std::io;
 
 use crate::base::Json;
 use crate::model::content::{BlobId, BlobRef, Content, Image};
-use crate::model::conversation::{Block, Role, Speech, Thought, ToolOutcome, ToolUse, Wire};
+use crate::model::conversation::{Block, Role, RoleMessage, Thought, ToolOutcome, ToolUse, Wire};
 use crate::model::event::{CachePolicy, SessionConfig, SystemPrompt};
 use crate::model::tool::ToolSpec;
-use crate::provider::encode::{BlobSource, BodyOptions, Segment, body, encode_speech};
+use crate::provider::encode::{BlobSource, BodyOptions, EncodedMessage, body, encode_message};
 use crate::provider::response::Signal;
 use crate::provider::{Decoder, Response};
 
@@ -50,12 +50,12 @@ pub fn config(wire: Wire) -> SessionConfig {
     }
 }
 
-pub fn user(blocks: Vec<Block>) -> Speech {
-    Speech { role: Role::User, blocks }
+pub fn user(blocks: Vec<Block>) -> RoleMessage {
+    RoleMessage { role: Role::User, blocks }
 }
 
-pub fn assistant(blocks: Vec<Block>) -> Speech {
-    Speech { role: Role::Assistant, blocks }
+pub fn assistant(blocks: Vec<Block>) -> RoleMessage {
+    RoleMessage { role: Role::Assistant, blocks }
 }
 
 pub fn text(text: &str) -> Block {
@@ -80,17 +80,17 @@ pub fn thought(wire: Wire, text: &str, signature: Option<&str>, redacted: Option
     })
 }
 
-pub fn segments(wire: Wire, speeches: &[Speech], blobs: &Blobs) -> Vec<Segment> {
-    speeches.iter().map(|speech| encode_speech(wire, speech, blobs).unwrap()).collect()
+pub fn segments(wire: Wire, messages: &[RoleMessage], blobs: &Blobs) -> Vec<EncodedMessage> {
+    messages.iter().map(|message| encode_message(wire, message, blobs).unwrap()).collect()
 }
 
 /// Returns the streaming request for a conversation, as text.
-pub fn request(config: &SessionConfig, speeches: &[Speech], blobs: &Blobs) -> String {
-    let body = body(config, &segments(config.wire, speeches, blobs), &BodyOptions::streaming());
-    String::from_utf8(body.whole().to_vec()).unwrap()
+pub fn request(config: &SessionConfig, messages: &[RoleMessage], blobs: &Blobs) -> String {
+    let body = body(config, &segments(config.wire, messages, blobs), &BodyOptions::streaming());
+    String::from_utf8(body.to_bytes().to_vec()).unwrap()
 }
 
-/// Returns the stream that these events make, with names where `type` gives one.
+/// Returns a stream of these events, named by their `type`.
 pub fn stream(events: &[&str]) -> String {
     let line = |event: &&str| {
         let value: serde_json::Value = serde_json::from_str(event).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The file itself: what is in it, and when it is not to be trusted.
+//! The index file: its tables, and the checks whether it can be trusted.
 //!
-//! The words are in a full-text table without their text: what was said is read from the session, by the place that is
-//! kept beside the words. A file is ours if it says so and has this format; anything else is damage.
+//! The full-text table has no text of its own: the text is read from the session at the stored offset. A file with
+//! another application id or format counts as damaged.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::store::StoreError;
 
-/// Says that a file is this index: "mxdf" in ASCII.
-const OURS: i32 = 0x6d78_6466;
-/// Changes with what is in the tables, with how words are made, and with what of an event is found.
+/// The application id of an index file: "mxdf" in ASCII.
+const APPLICATION_ID: i32 = 0x6d78_6466;
+/// Increase it when the tables, the tokenizer or the extraction change.
 const FORMAT: i32 = 1;
-/// How long another process is waited for that brings the index up to date.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long to wait for another process that updates the index.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
 const TABLES: &str = "
     create table tasks (
@@ -41,24 +41,23 @@ const TABLES: &str = "
     );
 ";
 
-/// Why the index cannot be used.
 #[derive(Debug)]
-pub enum Trouble {
-    /// It is not ours, not whole, or not of this format: it has to be made anew.
+pub enum IndexError {
+    /// It is foreign, corrupt or of another format: it must be rebuilt.
     Damaged(String),
-    /// It can neither be read nor written here.
+    /// It can be neither read nor written here.
     Unusable(String),
-    /// Not the index is at fault, but what it is made of.
+    /// The store failed, not the index.
     Store(StoreError),
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for IndexError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for IndexError {
     fn from(error: rusqlite::Error) -> Self {
         let reason = error.to_string();
         match error.sqlite_error_code() {
@@ -74,49 +73,48 @@ impl From<rusqlite::Error> for Trouble {
                 | ErrorCode::DatabaseBusy
                 | ErrorCode::DatabaseLocked,
             ) => Self::Unusable(reason),
-            // A table that is missing or of another shape, a value of another type, a page that is none.
+            // A table is missing or has another shape, a value has another type, a page is corrupt.
             _ => Self::Damaged(reason),
         }
     }
 }
 
-/// An open index.
 pub struct Index {
     pub connection: Connection,
 }
 
 impl Index {
-    /// Opens the file, or makes it.
-    pub fn open(path: &Path) -> Result<Self, Trouble> {
+    /// Opens or creates the file.
+    pub fn open(path: &Path) -> Result<Self, IndexError> {
         if path.is_dir() {
-            return Err(Trouble::Damaged("there is a folder in its place".to_owned()));
+            return Err(IndexError::Damaged("there is a folder in its place".to_owned()));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
-        // Anybody who may read the sessions may read their words, and nobody else.
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        // Only readable by the owner, like the sessions.
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        std::fs::set_permissions(path, mode).map_err(|error| Trouble::Unusable(error.to_string()))?;
-        // With it readers do not wait for who writes. Where a file system cannot do it, they do.
+        std::fs::set_permissions(path, mode).map_err(|error| IndexError::Unusable(error.to_string()))?;
+        // With WAL, readers do not wait for writers. Some file systems do not support it.
         let _: String = connection.query_row("pragma journal_mode=wal", [], |row| row.get(0))?;
-        Self::made(connection)
+        Self::with_tables(connection)
     }
 
-    /// Returns an index that is gone when it is dropped.
-    pub fn in_memory() -> Result<Self, Trouble> {
-        Self::made(Connection::open_in_memory()?)
+    pub fn in_memory() -> Result<Self, IndexError> {
+        Self::with_tables(Connection::open_in_memory()?)
     }
 
-    fn made(mut connection: Connection) -> Result<Self, Trouble> {
-        // Nothing is lost with the last moments of an index; that it stays whole is enough.
+    fn with_tables(mut connection: Connection) -> Result<Self, IndexError> {
+        // The index must stay consistent, but may lose the last writes in a crash.
         connection.execute_batch("pragma synchronous=normal; pragma cache_size=-16384; pragma temp_store=memory;")?;
-        // Who finds it made waits for nobody.
-        if state(&connection)? != State::Made {
+        // An existing index needs no write lock.
+        if state(&connection)? != State::Current {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // Another may have been faster.
+            // Another process may have created the tables meanwhile.
             if state(&change)? == State::Empty {
                 change.execute_batch(TABLES)?;
-                change.execute_batch(&format!("pragma application_id={OURS}; pragma user_version={FORMAT};"))?;
+                change
+                    .execute_batch(&format!("pragma application_id={APPLICATION_ID}; pragma user_version={FORMAT};"))?;
             }
             change.commit()?;
         }
@@ -124,20 +122,20 @@ impl Index {
     }
 }
 
-/// What a file turned out to be, if it is ours at all.
+/// The state of a file that belongs to Matrix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Empty,
-    Made,
+    Current,
 }
 
-fn state(connection: &Connection) -> Result<State, Trouble> {
+fn state(connection: &Connection) -> Result<State, IndexError> {
     let number = |question: &str| connection.query_row(question, [], |row| row.get::<_, i64>(0));
     let (ours, format) = (number("pragma application_id")?, number("pragma user_version")?);
     let tables = number("select count(*) from sqlite_master")?;
     match (ours, format, tables) {
         (0, 0, 0) => Ok(State::Empty),
-        (ours, format, 1..) if ours == i64::from(OURS) && format == i64::from(FORMAT) => Ok(State::Made),
-        _ => Err(Trouble::Damaged(format!("it is of format {format}, made by {ours:#x}"))),
+        (ours, format, 1..) if ours == i64::from(APPLICATION_ID) && format == i64::from(FORMAT) => Ok(State::Current),
+        _ => Err(IndexError::Damaged(format!("it is of format {format}, made by {ours:#x}"))),
     }
 }

@@ -1,7 +1,7 @@
-//! Brings the index up to date: reads what was appended to each session since it was last read, and nothing else.
+//! Updates the index: reads only what was appended to each session since it was last read.
 //!
-//! What is read and how far it was read are kept in one transaction. However a process ends, the index says no more than
-//! it holds, and two processes at work on it share the work and never do any of it twice.
+//! The entries and the read position are written in one transaction. The index is consistent whenever a process ends,
+//! and two processes that update it share the work and never index anything twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,42 +9,42 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::base::{EventId, TaskId};
 use crate::model::event::Body;
-use crate::model::search::Place;
+use crate::model::search::HitKind;
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
-use crate::search::index::{Index, Trouble};
-use crate::search::said::said;
-use crate::search::words::plain;
-use crate::store::mark::{Followed, Located, Mark};
+use crate::search::extract::searchable_text;
+use crate::search::index::{Index, IndexError};
+use crate::search::tokenize::normalize;
+use crate::store::cursor::{FollowOutcome, LocatedEvent, ReadCursor};
 use crate::store::{Blobs, Sessions};
 
-/// How much of a session is read before what was found is kept, and others have their turn.
-const PIECE: u64 = 8 << 20;
+/// How much of a session is read in one transaction, so that others get their turn.
+const CHUNK: u64 = 8 << 20;
 
-/// What the index knows of a task.
-struct Known {
+/// The stored state of a task in the index.
+struct IndexedTask {
     id: i64,
-    mark: Option<Mark>,
+    cursor: Option<ReadCursor>,
     moved: bool,
     node: Option<Vec<u8>>,
 }
 
-/// Reads what is new in the sessions and in the tree.
-pub fn refresh(index: &mut Index, sessions: &Sessions, blobs: &Blobs, tree: Option<&Tree>) -> Result<(), Trouble> {
+/// Indexes new events of the sessions and changes of the tree.
+pub fn refresh(index: &mut Index, sessions: &Sessions, blobs: &Blobs, tree: Option<&Tree>) -> Result<(), IndexError> {
     let with_session: BTreeSet<TaskId> = sessions.list()?.into_iter().collect();
     let nodes: BTreeMap<TaskId, &TaskNode> = tree.into_iter().flat_map(Tree::all).map(|node| (node.id, node)).collect();
-    forget_others(index, |task| with_session.contains(&task) || nodes.contains_key(&task))?;
+    remove_deleted_tasks(index, |task| with_session.contains(&task) || nodes.contains_key(&task))?;
     for task in with_session.iter().chain(nodes.keys().filter(|task| !with_session.contains(task))) {
         if let Some(node) = nodes.get(task) {
             describe(index, node)?;
         }
-        while read_on(index, sessions, blobs, *task)? {}
+        while index_chunk(index, sessions, blobs, *task)? {}
     }
     Ok(())
 }
 
-/// Drops what is known of tasks that are gone.
-fn forget_others(index: &mut Index, is_there: impl Fn(TaskId) -> bool) -> Result<(), Trouble> {
+/// Drops the entries of deleted tasks.
+fn remove_deleted_tasks(index: &mut Index, is_there: impl Fn(TaskId) -> bool) -> Result<(), IndexError> {
     let mut gone = Vec::new();
     {
         let mut listed = index.connection.prepare("select id, task from tasks")?;
@@ -65,9 +65,10 @@ fn forget_others(index: &mut Index, is_there: impl Fn(TaskId) -> bool) -> Result
     Ok(())
 }
 
-fn known(connection: &Connection, task: TaskId) -> Result<Option<Known>, Trouble> {
-    let mut asked = connection.prepare_cached("select id, head, line, len, moved, node from tasks where task = ?")?;
-    let found = asked
+fn indexed_task(connection: &Connection, task: TaskId) -> Result<Option<IndexedTask>, IndexError> {
+    let mut statement =
+        connection.prepare_cached("select id, head, line, len, moved, node from tasks where task = ?")?;
+    let found = statement
         .query_row([task.to_string()], |row| {
             let head: Option<String> = row.get(1)?;
             let place: (Option<i64>, Option<i64>) = (row.get(2)?, row.get(3)?);
@@ -75,43 +76,44 @@ fn known(connection: &Connection, task: TaskId) -> Result<Option<Known>, Trouble
         })
         .optional()?;
     let Some((id, head, (line, len), moved, node)) = found else { return Ok(None) };
-    // A mark that makes no sense is none: the session is read again.
-    let mark = (|| {
+    // An invalid cursor counts as none: the session is read again.
+    let cursor = (|| {
         let head = head?.parse().ok()?;
-        Some(Mark { head, line: u64::try_from(line?).ok()?, len: u64::try_from(len?).ok()? })
+        Some(ReadCursor { head, line: u64::try_from(line?).ok()?, len: u64::try_from(len?).ok()? })
     })();
-    Ok(Some(Known { id, mark, moved, node }))
+    Ok(Some(IndexedTask { id, cursor, moved, node }))
 }
 
-/// Returns what is known of a task, as something: a task that was unknown is known from here on.
-fn known_or_new(connection: &Connection, task: TaskId) -> Result<Known, Trouble> {
-    if let Some(known) = known(connection, task)? {
+/// Returns the state of a task, adding the task if it is new.
+fn indexed_task_or_insert(connection: &Connection, task: TaskId) -> Result<IndexedTask, IndexError> {
+    if let Some(known) = indexed_task(connection, task)? {
         return Ok(known);
     }
     connection.prepare_cached("insert into tasks (task) values (?)")?.execute([task.to_string()])?;
-    Ok(Known { id: connection.last_insert_rowid(), mark: None, moved: false, node: None })
+    Ok(IndexedTask { id: connection.last_insert_rowid(), cursor: None, moved: false, node: None })
 }
 
-/// Takes in what a task says of itself, if that has changed.
-fn describe(index: &mut Index, node: &TaskNode) -> Result<(), Trouble> {
+/// Indexes the title, description and results of a task, if they changed.
+fn describe(index: &mut Index, node: &TaskNode) -> Result<(), IndexError> {
     let mut hasher = blake3::Hasher::new();
     let results = node.results.iter().map(|round| &round.result);
     for text in [&node.title, &node.description].into_iter().chain(results) {
         hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     }
     let fingerprint = hasher.finalize().as_bytes()[..16].to_vec();
-    if known(&index.connection, node.id)?.is_some_and(|known| known.node.as_ref() == Some(&fingerprint)) {
+    if indexed_task(&index.connection, node.id)?.is_some_and(|known| known.node.as_ref() == Some(&fingerprint)) {
         return Ok(());
     }
     let change = index.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let id = known_or_new(&change, node.id)?.id;
+    let id = indexed_task_or_insert(&change, node.id)?.id;
     drop_entries(&change, id, "event is null")?;
-    let results = node.results.iter().map(|round| (Place::Result, &round.result, round.at));
-    let own = [(Place::Title, &node.title, node.created_at), (Place::Description, &node.description, node.created_at)];
+    let results = node.results.iter().map(|round| (HitKind::Result, &round.result, round.at));
+    let own =
+        [(HitKind::Title, &node.title, node.created_at), (HitKind::Description, &node.description, node.created_at)];
     for (text, at) in own.into_iter().chain(results).zip(0..) {
         let (place, text, moment) = text;
         if !text.trim().is_empty() {
-            // The number of the text among those of the task stands where a place in the session would.
+            // The number of the text takes the place of an offset in the session.
             add(&change, &Entry { task: id, event: None, place, at: moment.as_millis(), start: at, len: 0 }, text)?;
         }
     }
@@ -120,29 +122,29 @@ fn describe(index: &mut Index, node: &TaskNode) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Takes in a piece of a session. Tells whether there is more.
-fn read_on(index: &mut Index, sessions: &Sessions, blobs: &Blobs, task: TaskId) -> Result<bool, Trouble> {
-    // Nearly always there is nothing new, and nobody needs to be kept waiting to find that out.
-    if let Some(Known { mark: mark @ Some(_), .. }) = known(&index.connection, task)?
-        && sessions.follow(task, mark, 1, |_| {})? == Followed::To(mark)
+/// Indexes a chunk of a session. Returns true if there is more.
+fn index_chunk(index: &mut Index, sessions: &Sessions, blobs: &Blobs, task: TaskId) -> Result<bool, IndexError> {
+    // Usually there is nothing new; checking that takes no write lock.
+    if let Some(IndexedTask { cursor: cursor @ Some(_), .. }) = indexed_task(&index.connection, task)?
+        && sessions.follow(task, cursor, 1, |_| {})? == FollowOutcome::To(cursor)
     {
         return Ok(false);
     }
     let change = index.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let known = known_or_new(&change, task)?;
-    let mut kept: Result<(), Trouble> = Ok(());
+    let known = indexed_task_or_insert(&change, task)?;
+    let mut indexed: Result<(), IndexError> = Ok(());
     let mut moved = known.moved;
-    let followed = sessions.follow(task, known.mark, PIECE, |located| {
+    let followed = sessions.follow(task, known.cursor, CHUNK, |located| {
         moved |= matches!(located.event.body, Body::HeadMoved(_));
-        if kept.is_ok() {
-            kept = take_in(&change, known.id, &located, blobs);
+        if indexed.is_ok() {
+            indexed = index_event(&change, known.id, &located, blobs);
         }
     })?;
-    kept?;
-    let mark = match followed {
-        Followed::To(mark) => mark,
-        Followed::Partly(mark) => Some(mark),
-        Followed::Other => {
+    indexed?;
+    let cursor = match followed {
+        FollowOutcome::To(cursor) => cursor,
+        FollowOutcome::Partly(cursor) => Some(cursor),
+        FollowOutcome::Other => {
             drop_entries(&change, known.id, "event is not null")?;
             change
                 .execute("update tasks set head = null, line = null, len = null, moved = 0 where id = ?", [known.id])?;
@@ -150,15 +152,17 @@ fn read_on(index: &mut Index, sessions: &Sessions, blobs: &Blobs, task: TaskId) 
             return Ok(sessions.path(task).exists());
         }
     };
-    let (head, line, len) = match mark {
-        Some(mark) => (Some(mark.head.to_string()), i64::try_from(mark.line).ok(), i64::try_from(mark.len).ok()),
+    let (head, line, len) = match cursor {
+        Some(cursor) => {
+            (Some(cursor.head.to_string()), i64::try_from(cursor.line).ok(), i64::try_from(cursor.len).ok())
+        }
         None => (None, None, None),
     };
     change.execute(
         "update tasks set head = ?, line = ?, len = ?, moved = ? where id = ?",
         params![head, line, len, moved, known.id],
     )?;
-    let finished = !matches!(followed, Followed::Partly(_));
+    let finished = !matches!(followed, FollowOutcome::Partly(_));
     if moved && finished {
         note_rewound(&change, known.id, sessions, task)?;
     }
@@ -166,18 +170,18 @@ fn read_on(index: &mut Index, sessions: &Sessions, blobs: &Blobs, task: TaskId) 
     Ok(!finished)
 }
 
-/// One text of a task: where it stands, and as what.
+/// One text of a task: its location and kind.
 struct Entry<'a> {
     task: i64,
     event: Option<&'a str>,
-    place: Place,
+    place: HitKind,
     at: i64,
     start: i64,
     len: i64,
 }
 
-fn take_in(change: &Connection, task: i64, located: &Located, blobs: &Blobs) -> Result<(), Trouble> {
-    let Some((place, text)) = said(&located.event, blobs) else { return Ok(()) };
+fn index_event(change: &Connection, task: i64, located: &LocatedEvent, blobs: &Blobs) -> Result<(), IndexError> {
+    let Some((place, text)) = searchable_text(&located.event, blobs) else { return Ok(()) };
     let event = located.event.id.to_string();
     let entry = Entry {
         task,
@@ -190,21 +194,23 @@ fn take_in(change: &Connection, task: i64, located: &Located, blobs: &Blobs) -> 
     add(change, &entry, &text)
 }
 
-fn add(change: &Connection, entry: &Entry<'_>, text: &str) -> Result<(), Trouble> {
+fn add(change: &Connection, entry: &Entry<'_>, text: &str) -> Result<(), IndexError> {
     let Entry { task, event, place, at, start, len } = entry;
-    // What stands behind damage may be read again; it is kept once.
+    // Text after damage may be read again; it is stored once.
     let added = change
         .prepare_cached("insert or ignore into entries (task, event, place, at, start, len) values (?, ?, ?, ?, ?, ?)")?
         .execute(params![task, event, *place as i64, at, start, len])?;
     if added > 0 {
         let id = change.last_insert_rowid();
-        change.prepare_cached("insert into words (rowid, text) values (?, ?)")?.execute(params![id, plain(text)])?;
+        change
+            .prepare_cached("insert into words (rowid, text) values (?, ?)")?
+            .execute(params![id, normalize(text)])?;
     }
     Ok(())
 }
 
-/// Drops those entries of a task for which `which` holds.
-fn drop_entries(change: &Connection, task: i64, which: &str) -> Result<(), Trouble> {
+/// Deletes the entries of a task that match `which`.
+fn drop_entries(change: &Connection, task: i64, which: &str) -> Result<(), IndexError> {
     change.execute(
         &format!("delete from words where rowid in (select id from entries where task = ? and {which})"),
         [task],
@@ -213,14 +219,14 @@ fn drop_entries(change: &Connection, task: i64, which: &str) -> Result<(), Troub
     Ok(())
 }
 
-/// Marks what the conversation no longer goes through, and what it goes through again.
-fn note_rewound(change: &Connection, task: i64, sessions: &Sessions, name: TaskId) -> Result<(), Trouble> {
+/// Updates which entries are outside of the active chain.
+fn note_rewound(change: &Connection, task: i64, sessions: &Sessions, name: TaskId) -> Result<(), IndexError> {
     let chain: BTreeSet<EventId> = sessions.chain_ids(name)?.into_iter().collect();
     let mut differing = Vec::new();
     {
-        let mut asked =
+        let mut statement =
             change.prepare("select id, event, rewound from entries where task = ? and event is not null")?;
-        let mut rows = asked.query([task])?;
+        let mut rows = statement.query([task])?;
         while let Some(row) = rows.next()? {
             let event: String = row.get(1)?;
             let rewound = !event.parse().is_ok_and(|event| chain.contains(&event));

@@ -1,7 +1,7 @@
-//! Blobs: large outputs and images beside the logs, named by their content.
+//! Blobs: large outputs and images next to the logs, named by the hash of their content.
 //!
-//! A blob is whole or absent: it gets its name only when its bytes are on the disk, and it is written before the
-//! event that refers to it. The same bytes are kept once.
+//! A blob is complete or absent: it gets its name only when its bytes are on the disk, and it is written before the
+//! event that refers to it. Equal content is stored once.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,9 @@ use crate::model::content::{BlobId, BlobRef};
 use crate::store::disk::{self, Disk, Open};
 use crate::store::{StoreError, replace};
 
-/// How much of a file is looked at in one go.
+/// The number of bytes read at a time.
 const CHUNK: usize = 64 << 10;
 
-/// The blobs of one project.
 #[derive(Clone)]
 pub struct Blobs {
     disk: Arc<dyn Disk>,
@@ -34,13 +33,13 @@ impl Blobs {
         self.folder.join(blob.as_str())
     }
 
-    /// Keeps `bytes` and returns what an event needs to refer to them. Returns once they are on the disk.
+    /// Stores `bytes` and returns the reference to them. Returns once they are on the disk.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobRef, StoreError> {
         let blob = name_of(bytes);
         let reference = BlobRef { blob, bytes: bytes.len() as u64 };
         let path = self.path(&reference.blob);
         if self.len(&path)? == Some(reference.bytes) {
-            // Whoever put it there may have been stopped before its name was on the disk.
+            // The process that stored it may have died before its name was on the disk.
             self.disk.sync_dir(&self.folder).map_err(StoreError::io("save", &self.folder))?;
             return Ok(reference);
         }
@@ -49,8 +48,8 @@ impl Blobs {
         Ok(reference)
     }
 
-    /// Keeps the content of the file at `path`, and takes the file away: it becomes the blob, and is never in memory as
-    /// a whole. It must lie on the same file system.
+    /// Moves the file at `path` into the blobs, without reading it into memory as a whole. It must be on the same
+    /// file system.
     pub fn take(&self, path: &Path) -> Result<BlobRef, StoreError> {
         let mut file = self.disk.open(path, Open::Append).map_err(StoreError::io("open", path))?;
         let mut hasher = blake3::Hasher::new();
@@ -64,29 +63,28 @@ impl Blobs {
             bytes += read as u64;
         }
         let reference = BlobRef { blob: BlobId::of_hash(hasher.finalize().as_bytes()), bytes };
-        let kept = self.path(&reference.blob);
-        let is_new = self.len(&kept)? != Some(bytes);
+        let blob_path = self.path(&reference.blob);
+        let is_new = self.len(&blob_path)? != Some(bytes);
         if is_new {
             file.sync().map_err(StoreError::io("save", path))?;
             self.disk.create_dirs(&self.folder).map_err(StoreError::io("create", &self.folder))?;
-            self.disk.rename(path, &kept).map_err(StoreError::io("move", path))?;
+            self.disk.rename(path, &blob_path).map_err(StoreError::io("move", path))?;
         }
         self.disk.sync_dir(&self.folder).map_err(StoreError::io("save", &self.folder))?;
-        // Only now is what was there before certainly on the disk.
+        // Only now is an earlier blob of the same name certainly on the disk.
         if !is_new {
             self.disk.remove(path).map_err(StoreError::io("remove", path))?;
         }
         Ok(reference)
     }
 
-    /// Returns the content of a blob.
     pub fn read(&self, blob: &BlobId) -> Result<Vec<u8>, StoreError> {
         let path = self.path(blob);
         let content = disk::read_all(self.disk.as_ref(), &path).map_err(StoreError::io("read", &path))?;
         content.ok_or_else(|| StoreError::io("read", &path)(io::ErrorKind::NotFound.into()))
     }
 
-    /// Tells whether the bytes kept under a name are the ones it was made from.
+    /// Returns true if the content of a blob matches its name.
     pub fn is_intact(&self, blob: &BlobId) -> Result<bool, StoreError> {
         Ok(name_of(&self.read(blob)?) == *blob)
     }

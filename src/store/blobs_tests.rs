@@ -2,7 +2,7 @@ use super::*;
 use crate::store::RealDisk;
 
 #[test]
-fn a_file_that_is_taken_becomes_the_blob_its_content_would_have_been() {
+fn a_taken_file_becomes_the_blob_of_its_content() {
     let folder = tempfile::tempdir().unwrap();
     let blobs = Blobs::new(Arc::new(RealDisk), folder.path().join("blobs"));
     let file = folder.path().join("output");
@@ -17,7 +17,7 @@ fn a_file_that_is_taken_becomes_the_blob_its_content_would_have_been() {
 }
 
 #[test]
-fn content_that_is_kept_already_is_kept_once_and_the_file_goes() {
+fn existing_content_is_stored_once_and_the_file_removed() {
     let folder = tempfile::tempdir().unwrap();
     let blobs = Blobs::new(Arc::new(RealDisk), folder.path().join("blobs"));
     let first = blobs.put(b"the same").unwrap();
@@ -29,7 +29,7 @@ fn content_that_is_kept_already_is_kept_once_and_the_file_goes() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_an_error() {
+fn a_missing_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let blobs = Blobs::new(Arc::new(RealDisk), folder.path().join("blobs"));
     assert!(blobs.take(&folder.path().join("nowhere")).is_err());

@@ -1,8 +1,8 @@
-//! The walk back along `parent`: which lines of a file are the conversation, and which were left aside.
+//! Walks a session backwards along `parent`, to separate the conversation from rewound events.
 //!
-//! Lines are read backwards once. A line that is not the one looked for was rewound away, or belongs to no chain; its
-//! body is never parsed. A parent that is nowhere in the file (its line was damaged) does not hide what came before:
-//! the walk goes on with the line that stood in front of the child, and counts a gap.
+//! Lines are read backwards once. The body of a line outside of the chain is never parsed. A parent that is not in
+//! the file (its line was damaged) does not hide older events: the walk continues with the line before the child and
+//! counts a gap.
 
 use std::io;
 
@@ -12,21 +12,21 @@ use crate::store::disk::DiskFile;
 use crate::store::line::{self, Parsed};
 use crate::store::scan::{Backward, OwnedSpan};
 
-/// What was wrong on the way.
+/// The damage found during a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Lines that hold no event.
+    /// Lines without an event.
     pub bad_lines: usize,
     /// Events whose parent is not in the file.
     pub gaps: usize,
 }
 
-/// Where a walk can be taken up again.
+/// The position at which a walk can be resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Everything at or behind this offset has been walked.
+    /// Everything at or after this offset has been walked.
     pub offset: u64,
-    /// The event to look for. Nothing: the first one met.
+    /// The event to find next. `None` for the first one met.
     pub want: Option<EventId>,
 }
 
@@ -35,10 +35,10 @@ pub struct Walk<'f> {
     file: &'f dyn DiskFile,
     lines: Backward<'f>,
     want: Want,
-    /// The line in front of the last event taken: where to go on if its parent cannot be found.
-    in_front: Option<(u64, EventId)>,
+    /// The line before the last event taken: the walk continues there if the parent is missing.
+    line_before: Option<(u64, EventId)>,
     damage: Damage,
-    /// From here on bad lines have been counted: a gap makes the walk read lines again.
+    /// Bad lines from this offset on are already counted: after a gap the walk reads lines again.
     counted: u64,
 }
 
@@ -49,8 +49,8 @@ enum Want {
     Nothing,
 }
 
-/// An event of the chain, with its line.
-pub struct Link {
+/// An event of the chain and its line.
+pub struct ChainLink {
     pub offset: u64,
     pub event: Event,
     pub line: Vec<u8>,
@@ -65,15 +65,15 @@ impl<'f> Walk<'f> {
     pub fn resume(file: &'f dyn DiskFile, position: Position) -> io::Result<Self> {
         let lines = Backward::new(file, position.offset)?;
         let want = position.want.map_or(Want::Any, Want::This);
-        Ok(Self { file, lines, want, in_front: None, damage: Damage::default(), counted: position.offset })
+        Ok(Self { file, lines, want, line_before: None, damage: Damage::default(), counted: position.offset })
     }
 
     pub fn damage(&self) -> Damage {
         self.damage
     }
 
-    /// Returns the next older event of the chain, or nothing at its beginning.
-    pub fn next_link(&mut self) -> io::Result<Option<Link>> {
+    /// Returns the next older event of the chain, or `None` at its beginning.
+    pub fn next_link(&mut self) -> io::Result<Option<ChainLink>> {
         if self.want == Want::Nothing {
             return Ok(None);
         }
@@ -84,13 +84,13 @@ impl<'f> Walk<'f> {
                 }
                 continue;
             };
-            if let Some(link) = self.look_at(span) {
+            if let Some(link) = self.examine(span) {
                 return Ok(Some(link));
             }
         }
     }
 
-    fn look_at(&mut self, span: OwnedSpan) -> Option<Link> {
+    fn examine(&mut self, span: OwnedSpan) -> Option<ChainLink> {
         let OwnedSpan { offset, bytes, .. } = span;
         let bad = usize::from(offset < self.counted);
         self.counted = self.counted.min(offset);
@@ -98,7 +98,7 @@ impl<'f> Walk<'f> {
             self.damage.bad_lines += bad;
             return None;
         };
-        // Nearly always the line in front is the parent: then nothing is gained by looking at its envelope first.
+        // Usually the line before is the parent: then parsing its envelope first gains nothing.
         if let Want::This(id) = self.want
             && Event::opens(&bytes, id)
             && let Some(event) = line::event(&bytes)
@@ -126,7 +126,7 @@ impl<'f> Walk<'f> {
         };
         if !wanted {
             let end = offset + bytes.len() as u64;
-            self.in_front.get_or_insert((end, header.id));
+            self.line_before.get_or_insert((end, header.id));
             return None;
         }
         let event = header.into_event();
@@ -134,19 +134,19 @@ impl<'f> Walk<'f> {
         Some(self.take(offset, event, line))
     }
 
-    /// Takes the event that was looked for, and looks for its parent from now on.
-    fn take(&mut self, offset: u64, event: Event, line: Vec<u8>) -> Link {
+    /// Takes the expected event, and expects its parent from now on.
+    fn take(&mut self, offset: u64, event: Event, line: Vec<u8>) -> ChainLink {
         self.want = event.parent.map_or(Want::Nothing, Want::This);
-        self.in_front = None;
-        Link { offset, event, line }
+        self.line_before = None;
+        ChainLink { offset, event, line }
     }
 
-    /// Goes back to the line in front of the child whose parent is missing. Tells whether there is one.
+    /// Returns to the line before the child whose parent is missing. Returns false if there is none.
     fn bridge_gap(&mut self) -> io::Result<bool> {
         if let Want::This(_) = self.want {
             self.damage.gaps += 1;
         }
-        let Some((end, id)) = self.in_front.take() else {
+        let Some((end, id)) = self.line_before.take() else {
             self.want = Want::Nothing;
             return Ok(false);
         };
@@ -155,7 +155,7 @@ impl<'f> Walk<'f> {
         Ok(true)
     }
 
-    /// Returns where to go on later, if there is more.
+    /// Returns the position to resume at, if there is more.
     pub fn position(&self, oldest: u64) -> Option<Position> {
         match self.want {
             Want::This(id) => Some(Position { offset: oldest, want: Some(id) }),
@@ -173,15 +173,15 @@ pub struct ActiveChain {
     pub damage: Damage,
 }
 
-/// Whether the exact lines are wanted beside the events.
+/// Whether the exact lines are kept along with the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
     Keep,
     Drop,
 }
 
-/// Walks back from the chain's end to its last completed compaction and no further. Of what was written while that
-/// compaction ran, the messages stay: they were sent to the agent and are not in its summary.
+/// Walks back from the end of the chain to its last completed compaction. Messages written while that compaction ran
+/// stay: they were sent to the agent and are not in its summary.
 pub fn active(mut walk: Walk<'_>, keep: Lines) -> io::Result<ActiveChain> {
     let mut chain = ActiveChain::default();
     let mut window: Option<Window> = None;
@@ -194,11 +194,11 @@ pub fn active(mut walk: Walk<'_>, keep: Lines) -> io::Result<ActiveChain> {
             (None, _) | (Some(_), Body::Message(_)) => chain.push(link, keep),
             (Some(window), Body::CompactStarted(_)) => {
                 window.closed = true;
-                // It stays as well: a copy of this chain must know where the compaction began.
+                // The start stays as well: a copy of this chain must know where the compaction began.
                 chain.push(link, keep);
                 break;
             }
-            // Another marker first: the one we stand on never had a beginning.
+            // Another marker comes first: the current one has no start.
             (Some(_), Body::CompactMarker(_)) => break,
             (Some(_), _) => {}
         }
@@ -213,15 +213,15 @@ pub fn active(mut walk: Walk<'_>, keep: Lines) -> io::Result<ActiveChain> {
     Ok(chain)
 }
 
-/// A compaction whose beginning is being looked for.
+/// A compaction whose start has not been found yet.
 struct Window {
-    /// How many events are newer than it.
+    /// The number of events newer than it.
     outside: usize,
     closed: bool,
 }
 
 impl ActiveChain {
-    fn push(&mut self, link: Link, keep: Lines) {
+    fn push(&mut self, link: ChainLink, keep: Lines) {
         self.events.push(link.event);
         if keep == Lines::Keep {
             self.lines.push(link.line);

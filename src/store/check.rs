@@ -1,4 +1,4 @@
-//! Reads every file of a project, says in sentences what is wrong, and mends what can be mended without loss.
+//! Checks every file of a project, describes the problems, and repairs what can be repaired without loss.
 
 mod sessions;
 
@@ -11,94 +11,93 @@ use crate::model::content::BlobId;
 use crate::model::tree::Tree;
 use crate::store::disk::Disk;
 use crate::store::session::Sessions;
-use crate::store::tree_file::{self, Remembered, TreeFile, Unsettled};
+use crate::store::tree_file::{self, RecordedTree, TreeFile, UnfinishedChanges};
 use crate::store::{Blobs, StoreError, replace};
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Worth knowing; nothing is lost.
+pub enum CheckSeverity {
+    /// For information; nothing is lost.
     Note,
-    /// Something is not as it should be, and it can be mended.
+    /// Something is wrong and can be repaired.
     Warning,
     /// Something is lost or unreadable.
     Error,
 }
 
-/// What became of a finding.
+/// The result of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing to do.
     Noted,
-    /// `--repair` would mend it.
-    Mendable,
-    Mended,
-    /// It has to stay as it is.
+    /// `--repair` would fix it.
+    Repairable,
+    Repaired,
+    /// It cannot be repaired.
     Remains,
 }
 
-/// One thing that a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    pub severity: Severity,
+pub struct CheckFinding {
+    pub severity: CheckSeverity,
     pub outcome: Outcome,
     pub path: PathBuf,
     pub sentence: String,
 }
 
-/// Whether to mend. Mending needs the project's lock.
+/// Whether to repair. Repairing needs the project's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     No,
-    /// Another process works on the project: what it is in the middle of looks unfinished, and is none of our business.
+    /// Another process works on the project: its unfinished changes look like damage, and are left alone.
     Busy,
     Yes {
         now: Timestamp,
     },
 }
 
-/// Where a project's files are.
+/// The paths of a project's files.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct ProjectFiles {
     pub tree: PathBuf,
     pub sessions: PathBuf,
     pub blobs: PathBuf,
 }
 
-/// What a check looked at and what it found.
+/// The findings of a check, and the number of items checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CheckFinding>,
     pub sessions: usize,
     pub events: usize,
     pub blobs: usize,
 }
 
 impl Report {
-    /// Tells whether something is wrong and was not mended.
+    /// Returns true if there is a problem that was not repaired.
     pub fn has_problems(&self) -> bool {
         self.findings.iter().any(|finding| {
-            finding.severity > Severity::Note && matches!(finding.outcome, Outcome::Mendable | Outcome::Remains)
+            finding.severity > CheckSeverity::Note && matches!(finding.outcome, Outcome::Repairable | Outcome::Remains)
         })
     }
 
-    /// Adds what a crash leaves behind and mending puts right.
-    fn add_mendable(&mut self, repair: Repair, path: &Path, sentence: impl Into<String>) {
+    /// Adds damage of a crash, which a repair removes.
+    fn add_repairable(&mut self, repair: Repair, path: &Path, sentence: impl Into<String>) {
         let (severity, outcome) = match repair {
-            Repair::No => (Severity::Warning, Outcome::Mendable),
-            Repair::Busy => (Severity::Note, Outcome::Noted),
-            Repair::Yes { .. } => (Severity::Warning, Outcome::Mended),
+            Repair::No => (CheckSeverity::Warning, Outcome::Repairable),
+            Repair::Busy => (CheckSeverity::Note, Outcome::Noted),
+            Repair::Yes { .. } => (CheckSeverity::Warning, Outcome::Repaired),
         };
         self.add(severity, outcome, path, sentence);
     }
 
-    fn add(&mut self, severity: Severity, outcome: Outcome, path: &Path, sentence: impl Into<String>) {
-        self.findings.push(Finding { severity, outcome, path: path.to_owned(), sentence: sentence.into() });
+    fn add(&mut self, severity: CheckSeverity, outcome: Outcome, path: &Path, sentence: impl Into<String>) {
+        self.findings.push(CheckFinding { severity, outcome, path: path.to_owned(), sentence: sentence.into() });
     }
 }
 
 /// Checks the files of one project.
-pub fn check(disk: &Arc<dyn Disk>, places: &Places, repair: Repair) -> Result<Report, StoreError> {
+pub fn check(disk: &Arc<dyn Disk>, places: &ProjectFiles, repair: Repair) -> Result<Report, StoreError> {
     let mut report = Report::default();
     let sessions = Sessions::new(disk.clone(), &places.sessions);
     let blobs = Blobs::new(disk.clone(), &places.blobs);
@@ -106,7 +105,7 @@ pub fn check(disk: &Arc<dyn Disk>, places: &Places, repair: Repair) -> Result<Re
     for task in sessions.list()? {
         let checked = sessions::check(disk.as_ref(), &sessions, task, repair, &mut report, &mut referenced);
         if let Err(error) = checked {
-            report.add(Severity::Error, Outcome::Remains, &sessions.path(task), format!("not checked: {error}"));
+            report.add(CheckSeverity::Error, Outcome::Remains, &sessions.path(task), format!("not checked: {error}"));
         }
     }
     check_tree(disk, places, &sessions, repair, &mut report)?;
@@ -117,32 +116,32 @@ pub fn check(disk: &Arc<dyn Disk>, places: &Places, repair: Repair) -> Result<Re
     Ok(report)
 }
 
-/// Compares the tree with what the sessions remember of it. They are written first, so they win.
+/// Compares the tree with the recorded changes of the sessions. Sessions are written first, so they win.
 fn check_tree(
     disk: &Arc<dyn Disk>,
-    places: &Places,
+    places: &ProjectFiles,
     sessions: &Sessions,
     repair: Repair,
     report: &mut Report,
 ) -> Result<(), StoreError> {
     let mut file = TreeFile::new(disk.clone(), &places.tree);
-    let mut remembered = tree_file::nodes_in(sessions)?;
+    let mut recorded = tree_file::nodes_in(sessions)?;
     let (mut root, mut notes, mut damaged) = (None, Vec::new(), None);
     match file.load() {
-        Ok(None) if remembered.nodes.is_empty() => return Ok(()),
-        Ok(None) => notes.push("the tree is missing; the sessions remember it".to_owned()),
+        Ok(None) if recorded.nodes.is_empty() => return Ok(()),
+        Ok(None) => notes.push("the tree file is missing; it can be rebuilt from the sessions".to_owned()),
         Ok(Some(loaded)) => {
             root = Some(loaded.tree.root_id());
             notes.extend(loaded.notes);
-            settle(&mut file, sessions, &mut remembered, repair, report)?;
-            merge(&loaded.tree, &mut remembered, &mut notes);
+            remove_unfinished_changes(&mut file, sessions, &mut recorded, repair, report)?;
+            merge(&loaded.tree, &mut recorded, &mut notes);
         }
         Err(StoreError::Newer { found, known, .. }) => {
             let sentence = format!(
-                "a newer version wrote it (format {found}, this version reads up to {known}); use that one, or move the \
-                 file away and repair: the sessions remember the tree"
+                "written by a newer version (format {found}, this version reads up to {known}); use that version, or \
+                 move the file away and repair: the tree is rebuilt from the sessions"
             );
-            report.add(Severity::Error, Outcome::Remains, &places.tree, sentence);
+            report.add(CheckSeverity::Error, Outcome::Remains, &places.tree, sentence);
             return Ok(());
         }
         Err(StoreError::Corrupt { problem, .. }) => {
@@ -150,14 +149,14 @@ fn check_tree(
         }
         Err(error) => return Err(error),
     }
-    let Some(rebuilt) = Tree::from_nodes(root, remembered.nodes.into_values()) else {
+    let Some(rebuilt) = Tree::from_nodes(root, recorded.nodes.into_values()) else {
         let problem = damaged.unwrap_or_else(|| "every task in it was removed".to_owned());
-        let sentence = format!("{problem} and no session remembers a task to rebuild it from; mending moves it aside");
-        report.add_mendable(certain(repair), &places.tree, sentence);
+        let sentence = format!("{problem}, and no session has a task to rebuild it from; a repair moves it aside");
+        report.add_repairable(repair_of_tree(repair), &places.tree, sentence);
         if let Repair::Yes { .. } = repair
-            && let Some(copy) = file.set_aside()?
+            && let Some(copy) = file.move_aside()?
         {
-            report.add(Severity::Note, Outcome::Noted, &copy, "what the tree was before it was moved aside");
+            report.add(CheckSeverity::Note, Outcome::Noted, &copy, "the tree before it was moved aside");
         }
         return Ok(());
     };
@@ -166,51 +165,55 @@ fn check_tree(
         return Ok(());
     }
     if let Some(problem) = damaged {
-        report.add_mendable(certain(repair), &places.tree, format!("{problem}; the sessions remember it"));
+        report.add_repairable(
+            repair_of_tree(repair),
+            &places.tree,
+            format!("{problem}; it can be rebuilt from the sessions"),
+        );
     }
     for note in notes {
-        report.add_mendable(repair, &places.tree, note);
+        report.add_repairable(repair, &places.tree, note);
     }
     if let Repair::Yes { .. } = repair
         && let Some(copy) = file.overwrite(&rebuilt.tree)?
     {
-        report.add(Severity::Note, Outcome::Noted, &copy, "what the tree was before it was rebuilt");
+        report.add(CheckSeverity::Note, Outcome::Noted, &copy, "the tree before it was rebuilt");
     }
     Ok(())
 }
 
-/// Takes out of what the sessions remember what a killed delete or import left, and removes what holds nothing.
-fn settle(
+/// Removes the remains of an interrupted delete or import from the recorded tree, and deletes empty sessions.
+fn remove_unfinished_changes(
     file: &mut TreeFile,
     sessions: &Sessions,
-    remembered: &mut Remembered,
+    recorded: &mut RecordedTree,
     repair: Repair,
     report: &mut Report,
 ) -> Result<(), StoreError> {
-    let Unsettled { removed, importing } = file.unsettled().clone();
-    remembered.nodes.retain(|task, _| !removed.contains(task) && !importing.contains(task));
-    remembered.removed.extend(removed);
+    let UnfinishedChanges { removed, importing } = file.unfinished_changes().clone();
+    recorded.nodes.retain(|task, _| !removed.contains(task) && !importing.contains(task));
+    recorded.removed.extend(removed);
     let unfinished = match repair {
         Repair::Yes { .. } => file.remove_unfinished(sessions)?,
         Repair::No | Repair::Busy => file.unfinished(sessions)?,
     };
     for path in unfinished {
-        report.add_mendable(repair, &path, "left by an import or a change that was cut short; it belongs to no task");
+        report.add_repairable(repair, &path, "left over from an interrupted import or change; it belongs to no task");
     }
     Ok(())
 }
 
-/// The tree is replaced in one step: damage in it is damage, whoever works on the project.
-fn certain(repair: Repair) -> Repair {
+/// The tree is replaced atomically: damage in it is real, even while another process works on the project.
+fn repair_of_tree(repair: Repair) -> Repair {
     match repair {
         Repair::No | Repair::Busy => Repair::No,
         Repair::Yes { .. } => repair,
     }
 }
 
-/// Adds the nodes of `tree` that no session knows better, and says where the two differ.
-fn merge(tree: &Tree, remembered: &mut Remembered, notes: &mut Vec<String>) {
-    let Remembered { nodes, removed } = remembered;
+/// Adds the nodes of `tree` that no session has a newer version of, and describes the differences.
+fn merge(tree: &Tree, recorded: &mut RecordedTree, notes: &mut Vec<String>) {
+    let RecordedTree { nodes, removed } = recorded;
     for (id, node) in nodes.iter() {
         match tree.get(*id) {
             None => notes.push(format!("task {id} (\"{}\") has a session and is not in the tree", node.title)),
@@ -246,14 +249,14 @@ fn check_blobs(
     for blob in &present {
         let sentence = match blobs.is_intact(blob) {
             Ok(true) => continue,
-            Ok(false) => "its content is not what its name says; what it held is lost".to_owned(),
+            Ok(false) => "its content does not match its name; the original content is lost".to_owned(),
             Err(error) => format!("not checked: {error}"),
         };
-        report.add(Severity::Error, Outcome::Remains, &blobs.path(blob), sentence);
+        report.add(CheckSeverity::Error, Outcome::Remains, &blobs.path(blob), sentence);
     }
     for blob in referenced.difference(&present) {
-        let sentence = "a session refers to it and it does not exist; that output or image is lost";
-        report.add(Severity::Error, Outcome::Remains, &blobs.path(blob), sentence);
+        let sentence = "a session refers to it, but it does not exist; that output or image is lost";
+        report.add(CheckSeverity::Error, Outcome::Remains, &blobs.path(blob), sentence);
     }
     Ok(())
 }
@@ -265,7 +268,7 @@ fn remove_unfinished(disk: &dyn Disk, folder: &Path, repair: Repair, report: &mu
         if let Repair::Yes { .. } = repair {
             disk.remove(&path).map_err(StoreError::io("remove", &path))?;
         }
-        report.add_mendable(repair, &path, "left behind by a write that never finished; it holds nothing that counts");
+        report.add_repairable(repair, &path, "left over from an unfinished write; it holds no data");
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! The one narrow door to the file system.
+//! The interface to the file system.
 //!
-//! Small on purpose: a simulated disk that forgets, fails or stops at the k-th call has to implement only this. The
-//! real one is a thin layer over the system calls and keeps no state.
+//! Small on purpose: a simulated disk that loses data, fails or stops at the k-th call implements only this. The real
+//! one is a thin, stateless layer over the system calls.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -9,24 +9,22 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
     /// For reading; it must exist.
     Read,
     /// For reading, appending and truncating; it must exist.
     Append,
-    /// As `Append`; it must not exist yet. Readable by nobody else.
+    /// Like `Append`; it must not exist yet. Readable only by its owner.
     CreateNew,
 }
 
-/// An open file.
 pub trait DiskFile: Send {
-    /// Reads at an offset; fewer bytes than asked only at the end of the file, none past it.
+    /// Reads at an offset. Returns fewer bytes than requested only at the end of the file, and none past it.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
-    /// Writes everything at the end. After an error an unknown part of it may be there.
+    /// Writes everything at the end. After an error, part of it may have been written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Returns when the content is on the disk, in the file that has this name.
+    /// Returns when the content is on the disk, in the file with this name.
     fn sync(&mut self) -> io::Result<()>;
     fn set_len(&mut self, len: u64) -> io::Result<()>;
     fn len(&self) -> io::Result<u64>;
@@ -36,18 +34,17 @@ pub trait DiskFile: Send {
     }
 }
 
-/// A file system.
 pub trait Disk: Send + Sync + 'static {
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn DiskFile>>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Creates a folder and those above it, private to the user. Returns when their names are on the disk.
+    /// Creates a folder and its parents, private to the user. Returns when their names are on the disk.
     fn create_dirs(&self, path: &Path) -> io::Result<()>;
     /// Returns when the names in a folder are on the disk.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
     /// Returns the names in a folder; none if it does not exist.
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;
-    /// Returns how many files may be saved at the same moment. One: calls come one after the other, in a fixed order.
+    /// Returns how many files may be synced at once. With one, calls are sequential and in a fixed order.
     fn parallel_syncs(&self) -> usize {
         1
     }
@@ -63,8 +60,8 @@ struct RealFile {
 }
 
 impl RealFile {
-    /// Fails if the name no longer leads to this file: what is written into a deleted file is on no disk.
-    fn is_where_it_was(&self) -> io::Result<()> {
+    /// Fails if the name no longer leads to this file: data written to a deleted file is lost.
+    fn check_not_moved(&self) -> io::Result<()> {
         let is_it = match fs::metadata(&self.path) {
             Ok(named) => self.file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (named.dev(), named.ino())),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => false,
@@ -95,7 +92,7 @@ impl DiskFile for RealFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync_data()?;
-        self.is_where_it_was()
+        self.check_not_moved()
     }
 
     fn set_len(&mut self, len: u64) -> io::Result<()> {
@@ -146,13 +143,13 @@ impl Disk for RealDisk {
     }
 
     fn parallel_syncs(&self) -> usize {
-        // Where a journal commits for everybody at once, most of the gain is there from eight on; see
-        // docs/performance.md.
+        // Where a journal commits all pending syncs at once, most of the gain is reached at eight; see
+        // docs/dev/performance.md.
         16
     }
 }
 
-/// Returns the whole content of a file, or nothing if there is none.
+/// Returns the content of a file, or `None` if it does not exist.
 pub fn read_all(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match disk.open(path, Open::Read) {
         Ok(file) => file,

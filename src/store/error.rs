@@ -1,4 +1,4 @@
-//! What can go wrong between memory and disk, in sentences.
+//! Errors of the store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use crate::base::{EventId, Fault, TaskId, disk};
 /// A failure of the store. Nothing was acknowledged.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot {action} {}: {}", .path.display(), disk::sentence(.source))]
+    #[error("cannot {action} {}: {}", .path.display(), disk::describe(.source))]
     Io { action: &'static str, path: PathBuf, source: io::Error },
-    #[error("an event of {bytes} bytes is larger than the {limit} a session line may have; put its content in a blob")]
+    #[error("an event of {bytes} bytes exceeds the limit of {limit} for a session line")]
     TooLong { bytes: usize, limit: usize },
-    #[error("session {session} has no event {event} to go back to")]
+    #[error("session {session} has no event {event}")]
     UnknownEvent { session: TaskId, event: EventId },
-    #[error("session {0} already holds a conversation; a copy can only go into an empty session")]
+    #[error("session {0} already has a conversation; only an empty session can take a copy")]
     NotEmpty(TaskId),
     #[error("session {0} has no events to copy")]
     Empty(TaskId),
@@ -25,7 +25,7 @@ pub enum StoreError {
     Diverged { path: PathBuf, expected: EventId },
     #[error("{} was written by a newer version (format {found}, this version reads up to {known})", .path.display())]
     Newer { path: PathBuf, found: u64, known: u64 },
-    #[error("{} is damaged: {problem}{}", .path.display(), kept_at(.backup.as_deref()))]
+    #[error("{} is damaged: {problem}{}", .path.display(), copy_note(.backup.as_deref()))]
     Corrupt { path: PathBuf, problem: String, backup: Option<PathBuf> },
     #[error("an event could not be written as JSON: {0}")]
     Encode(#[from] serde_json::Error),
@@ -33,8 +33,8 @@ pub enum StoreError {
     Closed,
 }
 
-fn kept_at(backup: Option<&Path>) -> String {
-    backup.map(|path| format!("; a copy is kept in {}", path.display())).unwrap_or_default()
+fn copy_note(backup: Option<&Path>) -> String {
+    backup.map(|path| format!("; a copy is in {}", path.display())).unwrap_or_default()
 }
 
 impl StoreError {
@@ -43,8 +43,8 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Returns the same failure once more, for another who waited for the same write.
-    pub fn again(&self) -> Self {
+    /// Returns a copy of the error, for another caller that waited for the same write.
+    pub fn duplicate(&self) -> Self {
         match self {
             Self::Io { action, path, source } => {
                 let source = match source.raw_os_error() {
@@ -76,18 +76,18 @@ impl From<StoreError> for Fault {
                 let fault = Self::environment(message);
                 match source.kind() {
                     io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                        fault.hint("free some space; nothing was lost, and the same command works afterwards")
+                        fault.hint("free some space and run the command again; nothing was lost")
                     }
-                    io::ErrorKind::PermissionDenied => fault.hint("make the file and its folder writable for you"),
+                    io::ErrorKind::PermissionDenied => fault.hint("make the file and its folder writable"),
                     io::ErrorKind::ReadOnlyFilesystem => {
                         fault.hint("mount it writable, or set MXD_HOME to a folder that is")
                     }
                     _ => fault,
                 }
             }
-            StoreError::Newer { .. } => Self::config(message).hint("use the newer mxd; this one changed nothing"),
+            StoreError::Newer { .. } => Self::config(message).hint("use the newer mxd; nothing was changed"),
             StoreError::Corrupt { .. } | StoreError::Diverged { .. } => {
-                Self::config(message).hint("`mxd check` says what is wrong, `mxd check --repair` mends what is safe")
+                Self::config(message).hint("`mxd check` shows the problems, `mxd check --repair` fixes what is safe")
             }
             StoreError::UnknownEvent { .. } | StoreError::NotEmpty(_) | StoreError::Empty(_) => Self::user(message),
             StoreError::TooLong { .. } | StoreError::Encode(_) | StoreError::Closed => Self::internal(message),

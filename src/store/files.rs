@@ -1,7 +1,7 @@
-//! Small JSON files with a format version: read with care, replaced as a whole, never overwritten blindly.
+//! Small JSON files with a format version: replaced atomically, never overwritten blindly.
 //!
-//! A file that a newer version wrote, or that no longer parses, is somebody's data. Saving over it is refused, and a
-//! copy is put beside it, so that the refusal cannot be answered by deleting the only one.
+//! A file that was written by a newer version, or that no longer parses, is user data. Saving over it is refuse, and
+//! a copy is saved next to it, so that deleting the file does not lose the only copy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer as _, Serialize};
 use crate::store::disk::{self, Disk};
 use crate::store::{StoreError, log, replace};
 
-/// A file at a place, with the newest format this program reads.
+/// A file and the newest format that this program reads.
 #[derive(Clone)]
 pub struct VersionedFile {
     disk: Arc<dyn Disk>,
@@ -36,50 +36,50 @@ impl VersionedFile {
         &self.path
     }
 
-    /// Returns the content, or nothing if there is no file.
+    /// Returns the content, or `None` if there is no file.
     pub fn load<T: DeserializeOwned>(&self) -> Result<Option<T>, StoreError> {
         let Some(text) = self.read()? else { return Ok(None) };
         self.parse(&text).map(Some)
     }
 
-    /// As [`VersionedFile::load`], for a change that is to be saved: what cannot be read is kept beside the file.
+    /// Like [`VersionedFile::load`], before a save: saves a copy of a file that cannot be read.
     pub fn load_to_change<T: DeserializeOwned>(&self) -> Result<Option<T>, StoreError> {
         let Some(text) = self.read()? else { return Ok(None) };
-        self.parse(&text).map(Some).or_else(|error| Err(self.refused(&text, error)?))
+        self.parse(&text).map(Some).or_else(|error| Err(self.refuse(&text, error)?))
     }
 
-    /// Keeps a copy of what will not be overwritten, and adds to the reason where it is.
-    fn refused(&self, text: &[u8], error: StoreError) -> Result<StoreError, StoreError> {
-        let backup = Some(self.keep(text)?);
+    /// Saves a copy of a file that must not be overwritten, and adds its path to the error.
+    fn refuse(&self, text: &[u8], error: StoreError) -> Result<StoreError, StoreError> {
+        let backup = Some(self.back_up(text)?);
         Ok(match error {
             StoreError::Corrupt { path, problem, .. } => StoreError::Corrupt { path, problem, backup },
             error => error,
         })
     }
 
-    /// Replaces the content, unless what is there is newer than this program or damaged.
+    /// Replaces the content, unless it is damaged or newer than this program.
     pub fn save<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<(), StoreError> {
         if let Some(text) = self.read()?
             && let Err(error) = self.parse::<T>(&text)
         {
-            return Err(self.refused(&text, error)?);
+            return Err(self.refuse(&text, error)?);
         }
         self.write(value)
     }
 
-    /// Replaces the content whatever it is, after keeping a copy of it. Returns where the copy is.
+    /// Replaces any content after saving a copy of it. Returns the path of the copy.
     pub fn overwrite<T: Serialize>(&self, value: &T) -> Result<Option<PathBuf>, StoreError> {
-        let kept = self.read()?.map(|text| self.keep(&text)).transpose()?;
+        let copy = self.read()?.map(|text| self.back_up(&text)).transpose()?;
         self.write(value)?;
-        Ok(kept)
+        Ok(copy)
     }
 
-    /// Takes the file away, after keeping a copy of it. Returns where the copy is.
-    pub fn set_aside(&self) -> Result<Option<PathBuf>, StoreError> {
+    /// Removes the file after saving a copy of it. Returns the path of the copy.
+    pub fn move_aside(&self) -> Result<Option<PathBuf>, StoreError> {
         let Some(text) = self.read()? else { return Ok(None) };
-        let kept = self.keep(&text)?;
+        let copy = self.back_up(&text)?;
         self.disk.remove(&self.path).map_err(StoreError::io("remove", &self.path))?;
-        Ok(Some(kept))
+        Ok(Some(copy))
     }
 
     fn write<T: Serialize>(&self, value: &T) -> Result<(), StoreError> {
@@ -98,32 +98,32 @@ impl VersionedFile {
     fn parse<T: DeserializeOwned>(&self, text: &[u8]) -> Result<T, StoreError> {
         let found = match first_version(text) {
             Some(version) => version,
-            None => self.understood::<Probe>(text)?.version,
+            None => self.decode::<Probe>(text)?.version,
         };
         if found > self.known {
             return Err(StoreError::Newer { path: self.path.clone(), found, known: self.known });
         }
-        self.understood(text)
+        self.decode(text)
     }
 
-    fn understood<T: DeserializeOwned>(&self, text: &[u8]) -> Result<T, StoreError> {
+    fn decode<T: DeserializeOwned>(&self, text: &[u8]) -> Result<T, StoreError> {
         serde_json::from_slice(text).map_err(|error| StoreError::Corrupt {
             path: self.path.clone(),
             problem: match text.trim_ascii_start().first() {
                 None => "it is empty".to_owned(),
                 Some(b'{') => error.to_string(),
-                Some(_) => "it does not hold a JSON object".to_owned(),
+                Some(_) => "it is not a JSON object".to_owned(),
             },
             backup: None,
         })
     }
 
-    fn keep(&self, text: &[u8]) -> Result<PathBuf, StoreError> {
-        keep_beside(self.disk.as_ref(), &self.path, text)
+    fn back_up(&self, text: &[u8]) -> Result<PathBuf, StoreError> {
+        back_up_beside(self.disk.as_ref(), &self.path, text)
     }
 }
 
-/// Returns the version if it is the first thing that a file says, as it is in every file that we write. The rest is not read.
+/// Returns the version if it is the first field, as in every file that Matrix writes. The rest is not parsed.
 fn first_version(text: &[u8]) -> Option<u64> {
     struct First(Option<u64>);
 
@@ -143,27 +143,27 @@ fn first_version(text: &[u8]) -> Option<u64> {
     }
 
     let mut first = First(None);
-    // Of course there is more behind it: that it was not read to its end is not to be complained of.
+    // An error only means that the rest was not parsed.
     let _ = serde_json::Deserializer::from_slice(text).deserialize_map(&mut first);
     first.0
 }
 
-/// Puts a copy of `text`, the content of the file at `path`, beside it. The same content is kept once, however often it
-/// is refused. Returns where the copy is.
-pub fn keep_beside(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<PathBuf, StoreError> {
+/// Saves a copy of `text`, the content of the file at `path`, next to it. Equal content is copied once. Returns the
+/// path of the copy.
+pub fn back_up_beside(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<PathBuf, StoreError> {
     let hash = blake3::hash(text).to_hex();
     let ending = format!("kept-{}", &hash[..12]);
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{ending}"));
-    let kept = PathBuf::from(name);
-    let existing = disk::read_all(disk, &kept).map_err(StoreError::io("read", &kept))?;
+    let copy = PathBuf::from(name);
+    let existing = disk::read_all(disk, &copy).map_err(StoreError::io("read", &copy))?;
     if existing.as_deref() == Some(text) {
-        return Ok(kept);
+        return Ok(copy);
     }
-    let (kept, mut file) = log::create_beside(disk, path, &ending)?;
-    file.append(text).map_err(StoreError::io("write", &kept))?;
-    file.sync().map_err(StoreError::io("save", &kept))?;
-    let folder = kept.parent().unwrap_or(Path::new("."));
+    let (copy, mut file) = log::create_beside(disk, path, &ending)?;
+    file.append(text).map_err(StoreError::io("write", &copy))?;
+    file.sync().map_err(StoreError::io("save", &copy))?;
+    let folder = copy.parent().unwrap_or(Path::new("."));
     disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
-    Ok(kept)
+    Ok(copy)
 }

@@ -1,4 +1,4 @@
-//! Copying a conversation into another session. What belongs to the life of the source stays with the source.
+//! Copies a conversation into another session. Lifecycle events of the source are not copied.
 
 use crate::base::{EventId, TaskId};
 use crate::model::event::{Batch, Body, Event, PartOf};
@@ -6,7 +6,7 @@ use crate::store::chain::ActiveChain;
 use crate::store::session::Sessions;
 use crate::store::{StoreError, line};
 
-/// Returns the conversation that a copy of `task` starts with: as it is, or as it was when `at` was its head.
+/// Returns the conversation that a copy of `task` starts with: the current one, or the one with head `at`.
 pub(super) fn source(sessions: &Sessions, task: TaskId, at: Option<EventId>) -> Result<ActiveChain, StoreError> {
     let chain = match at {
         Some(event) => sessions.active_lines_at(task, event)?,
@@ -24,14 +24,14 @@ pub(super) fn source(sessions: &Sessions, task: TaskId, at: Option<EventId>) -> 
     Ok(ActiveChain { events, lines, damage: chain.damage })
 }
 
-/// Refuses a target that holds more than the record of how its task was made.
+/// Refuses a target that has more events than the record of its task's creation.
 pub(super) fn check_target(sessions: &Sessions, task: TaskId) -> Result<(), StoreError> {
     let active = sessions.active(task)?;
     let untouched = active.events.iter().all(|event| matches!(event.body, Body::TaskChanged(_)));
     if untouched { Ok(()) } else { Err(StoreError::NotEmpty(task)) }
 }
 
-/// Gives copied events the place in the chain that [`relinked`] gives their lines.
+/// Gives copied events the same position in the chain that [`relinked`] gives their lines.
 pub(super) fn relink(events: &mut [Event], head: Option<EventId>, of: u32) {
     let mut parent = head;
     for (event, number) in events.iter_mut().zip(1..) {

@@ -1,7 +1,7 @@
-//! One line of a session: how an event becomes bytes, and how bytes become an event again.
+//! Encodes events as lines of a session, and decodes them.
 //!
-//! A line holds one JSON object and ends in a newline. Nothing in JSON text contains a raw newline, so a newline is
-//! always the end of a line, and an object that is cut short never parses.
+//! A line is one JSON object and a newline. JSON text contains no raw newline, so a newline always ends a line, and a
+//! truncated object never parses.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,17 +15,17 @@ use crate::base::EventId;
 use crate::model::event::{Batch, Event, Header};
 use crate::store::StoreError;
 
-/// The largest line that is written and read. Content that could be larger belongs in a blob.
+/// The largest line that is written and read. Larger content belongs in a blob.
 pub const MAX_LINE: usize = 32 << 20;
 
-/// Adds `event` to `out` as a line.
+/// Appends `event` to `out` as a line.
 pub fn encode(event: &Event, out: &mut Vec<u8>) -> Result<(), StoreError> {
     let start = out.len();
     serde_json::to_writer(&mut *out, event)?;
     finish(out, start)
 }
 
-/// Ends the line that started at `start`, or takes it back if it is too long.
+/// Ends the line that started at `start`, or removes it if it is too long.
 fn finish(out: &mut Vec<u8>, start: usize) -> Result<(), StoreError> {
     let bytes = out.len() - start + 1;
     if bytes > MAX_LINE {
@@ -36,14 +36,14 @@ fn finish(out: &mut Vec<u8>, start: usize) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What the bytes between two newlines turned out to be.
+/// The result of parsing the bytes between two newlines.
 #[derive(Debug)]
 pub enum Parsed<'a> {
-    /// A line as it should be.
+    /// A complete line.
     Whole(Header<'a>),
-    /// An event behind `garbage` bytes that belong to none: what is left when a writer continued a torn line.
+    /// An event after `garbage` bytes that belong to no event: a writer continued a torn line.
     Behind { garbage: usize, header: Header<'a> },
-    /// Nothing at all. A line without content is no damage.
+    /// An empty line, which is not damage.
     Blank,
     /// No event can be read from it.
     Bad,
@@ -58,10 +58,10 @@ impl<'a> Parsed<'a> {
     }
 }
 
-/// How every line that this program writes begins.
+/// The start of every line that this program writes.
 const OPENING: &str = "{\"v\":";
 
-/// Returns what `bytes` (without the newline) hold.
+/// Parses a line, given without its newline.
 pub fn parse(bytes: &[u8]) -> Parsed<'_> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Parsed::Blank;
@@ -69,8 +69,8 @@ pub fn parse(bytes: &[u8]) -> Parsed<'_> {
     if let Some(header) = header(bytes) {
         return Parsed::Whole(header);
     }
-    // Inside JSON strings the quotes of the opening are escaped, so it can only be found where an object starts.
-    // Few such openings can be in one line unless it is an attack; the bound keeps that linear.
+    // Inside JSON strings the quotes of the opening are escaped, so it matches only where an object starts. A line
+    // has few such openings unless it is an attack; the bound keeps that linear.
     let openings = memchr::memmem::find_iter(bytes, OPENING).filter(|at| *at > 0);
     let candidates = openings.filter(|at| opens_an_event(&bytes[at + OPENING.len()..])).take(8);
     for garbage in candidates {
@@ -81,13 +81,13 @@ pub fn parse(bytes: &[u8]) -> Parsed<'_> {
     Parsed::Bad
 }
 
-/// Tells whether what stands behind an opening goes on like the start of an event: the version, then the id.
+/// Returns true if the text after an opening continues like an event: the version, then the id.
 fn opens_an_event(rest: &[u8]) -> bool {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     digits > 0 && rest[digits..].starts_with(b",\"id\":\"")
 }
 
-/// Returns the event if `bytes` are a whole line that holds it.
+/// Returns the event if `bytes` are a complete line.
 pub fn event(bytes: &[u8]) -> Option<Event> {
     std::str::from_utf8(bytes).ok().and_then(|text| Event::parse(text).ok())
 }
@@ -96,8 +96,8 @@ fn header(bytes: &[u8]) -> Option<Header<'_>> {
     std::str::from_utf8(bytes).ok().and_then(|text| Header::parse(text).ok())
 }
 
-/// Adds `line` to `out` with another place in the chain. Every other field, also one that this version does not know,
-/// keeps its exact text and its position.
+/// Appends `line` to `out` with another position in the chain. Every other field, including unknown ones, keeps its
+/// exact text and position.
 pub fn relink(line: &str, parent: Option<EventId>, batch: Batch, out: &mut Vec<u8>) -> Result<(), StoreError> {
     let start = out.len();
     let mut fields: Fields<'_> = serde_json::from_str(line)?;
@@ -107,7 +107,7 @@ pub fn relink(line: &str, parent: Option<EventId>, batch: Batch, out: &mut Vec<u
         if let Some((_, old)) = fields.0.iter_mut().find(|(name, _)| name == key) {
             *old = value;
         } else {
-            // The envelope comes before the body, so that a person reading the file sees it.
+            // The envelope comes before the body, so that it is easy to see when reading the file.
             let before_body = fields.0.iter().position(|(name, _)| name == "type").unwrap_or(fields.0.len());
             fields.0.insert(before_body, (Cow::Borrowed(key), value));
         }

@@ -52,7 +52,7 @@ fn a_line_is_one_line() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_taken_back() {
+fn a_line_that_is_too_long_is_removed() {
     let mut out = b"kept\n".to_vec();
     let refused = encode(&event(&"x".repeat(MAX_LINE)), &mut out);
     assert!(matches!(refused, Err(StoreError::TooLong { limit: MAX_LINE, .. })));
@@ -70,7 +70,7 @@ fn a_line_cut_anywhere_is_no_event() {
 }
 
 #[test]
-fn line_ends_of_other_systems_and_blanks_are_no_damage() {
+fn crlf_and_blank_lines_are_no_damage() {
     let mut line = line_of(&event("a"));
     line.pop();
     line.push(b'\r');
@@ -84,7 +84,7 @@ fn line_ends_of_other_systems_and_blanks_are_no_damage() {
 }
 
 #[test]
-fn an_event_behind_a_torn_one_is_found_wherever_that_was_cut() {
+fn an_event_after_a_torn_one_is_found() {
     let torn = line_of(&event("{\"v\":1,\"id\":\"x\"} ä"));
     let glued = line_of(&event("second"));
     for cut in 1..torn.len() - 1 {
@@ -101,7 +101,7 @@ fn an_event_behind_a_torn_one_is_found_wherever_that_was_cut() {
 }
 
 #[test]
-fn many_look_alikes_in_front_do_not_hide_it() {
+fn many_false_openings_do_not_hide_it() {
     let mut bytes = b"{\"v\":1,\"id\":\"torn\",\"input\":[".to_vec();
     bytes.extend_from_slice(&b"{\"v\":1},".repeat(100));
     bytes.extend_from_slice(&line_of(&event("second")));
@@ -117,7 +117,7 @@ fn relinked(line: &str, parent: Option<EventId>) -> String {
 }
 
 #[test]
-fn another_place_in_the_chain_changes_nothing_else() {
+fn relinking_changes_nothing_else() {
     let line = format!(
         "{{\"v\":7,\"id\":\"{ID}\",\"parent\":null,\"ts\":\"2026-01-01T00:00:00Z\",\"run\":\"{ID}\",\"new\": [1.0,  2e5],\
          \"type\":\"from_the_future\",\"body\":{{ \"n\":1.50 ,\"x\":\"\\u00e9\"}},\"after\":{{}}}}"
@@ -165,7 +165,7 @@ proptest! {
         let Body::Unknown(unknown) = &event.body else { panic!("{:?}", event.body) };
         let body = body.to_string();
         prop_assert_eq!(unknown.body.as_str(), body.as_str());
-        // Written anew by this version, the body is still the same.
+        // Encoded again by this version, the body is the same.
         let again = line_of(&event);
         prop_assert_eq!(whole(&again[..again.len() - 1]), Some(event));
     }

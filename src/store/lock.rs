@@ -1,7 +1,7 @@
-//! `engine.lock`: at most one process writes a project.
+//! `engine.lock`: at most one process writes to a project.
 //!
-//! The lock is the kernel's (flock) and dies with its holder; the file is never removed, because a removed file can be
-//! locked by two. What is written in it is for the sentence that the second process says, never for the decision.
+//! The lock is a kernel lock (flock) and ends with its holder. The file is never removed, because two processes could
+//! lock a removed file. Its content is only for the error message of the second process, never for the decision.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,25 +15,25 @@ use crate::base::{Fault, Timestamp};
 use crate::store::StoreError;
 use crate::store::disk::{Disk as _, RealDisk};
 
-/// The right to write a project. Ends when it is dropped, or when the process does.
+/// The right to write to a project. Ends when it is dropped, or with the process.
 #[derive(Debug)]
 pub struct EngineLock {
     file: File,
 }
 
 impl Drop for EngineLock {
-    /// Takes the name out, so that whoever finds the lock taken never reads the one before. The lock ends with the file.
+    /// Clears the holder, so that the next process that finds the lock taken does not read a stale name.
     fn drop(&mut self) {
         let _ = self.file.set_len(0);
     }
 }
 
-/// How often a lock is tried again that is taken by nobody who gives a name: somebody asks who holds it, or its new
-/// holder is about to say so. Both take microseconds.
+/// How often to retry a lock whose holder is unknown: another process is reading the holder, or the new holder is
+/// about to write it. Both take microseconds.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Who holds a lock.
+/// The holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     pub pid: u32,
@@ -41,13 +41,12 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Tells whether the holder was suspended, so that it will not let go by itself.
+    /// Returns true if the holder is suspended, so that it cannot release the lock.
     pub fn is_suspended(&self) -> bool {
         is_stopped(self.pid)
     }
 }
 
-/// Why the lock was not given.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     #[error("{}", held(.0.as_ref()))]
@@ -72,7 +71,7 @@ impl From<LockError> for Fault {
                     .hint("commands that only read (`mxd tree`, `mxd log`, `mxd check`) work meanwhile");
                 match holder {
                     Some(Holder { pid, .. }) if is_stopped(pid) => {
-                        // What is suspended hears of a signal only when it goes on.
+                        // A suspended process handles a signal only when it continues.
                         fault
                             .hint(format!("continue it with `fg` in its terminal, or with `kill -CONT {pid}`"))
                             .hint(format!("or end it with `kill {pid} && kill -CONT {pid}`"))
@@ -87,7 +86,7 @@ impl From<LockError> for Fault {
 }
 
 impl EngineLock {
-    /// Takes the lock, or says who has it. Never waits for the holder.
+    /// Takes the lock, or returns its holder. Never waits for the holder.
     pub fn acquire(path: &Path, now: Timestamp) -> Result<Self, LockError> {
         if let Some(folder) = path.parent() {
             RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
@@ -112,7 +111,7 @@ impl EngineLock {
         Ok(Self { file })
     }
 
-    /// Returns who holds the lock at this moment, if anybody does.
+    /// Returns the current holder of the lock. The inner `None` means an unknown holder.
     pub fn holder(path: &Path) -> Result<Option<Option<Holder>>, StoreError> {
         let mut file = match File::open(path) {
             Ok(file) => file,
@@ -127,7 +126,7 @@ impl EngineLock {
     }
 }
 
-/// Waits until no other process changes what `path` stands for, and keeps others waiting. Ends with the handle.
+/// Takes an exclusive lock on `path`, waiting for other processes. It ends with the handle.
 pub fn exclusive(path: &Path) -> Result<File, StoreError> {
     if let Some(folder) = path.parent() {
         RealDisk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
@@ -145,7 +144,7 @@ fn write_holder(file: &mut File, holder: &Holder) -> io::Result<()> {
     file.write_all(serde_json::to_string(holder)?.as_bytes())
 }
 
-/// Returns what the lock file says. The holder may be writing it right now: then nothing is known.
+/// Returns the holder in the lock file, or `None` if it is being written at this moment.
 fn read_holder(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;
@@ -153,13 +152,13 @@ fn read_holder(file: &mut File) -> Option<Holder> {
     serde_json::from_str(&text).ok()
 }
 
-/// Tells whether there is such a process. What a killed holder left in the file names nobody.
+/// Returns true if the process exists. A killed holder leaves its name in the file.
 pub(super) fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Tells whether a process was suspended and will not let go by itself.
+/// Returns true if a process is suspended.
 #[cfg(target_os = "linux")]
 fn is_stopped(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

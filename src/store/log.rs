@@ -1,7 +1,7 @@
-//! A session log that is open for appending. Healed before the first byte is added.
+//! A session log that is open for appending. Repaired before the first append.
 //!
-//! Invariant: `len` and `head` describe what was acknowledged. They move only in [`Log::commit`]; after a failure the
-//! file is brought back to them, and if that cannot be done the log refuses to go on.
+//! Invariant: `len` and `head` describe the acknowledged content. They change only in [`Log::commit`]; after a
+//! failure the file is restored to them, and if that fails the log refuses further writes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,15 @@ use crate::store::disk::{Disk, DiskFile, Open};
 use crate::store::scan::CHUNK;
 use crate::store::tail::{self, Tail};
 
-/// Whether the folder of a new log is made with it.
+/// Whether the folder of a new log is created with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Folder {
-    /// Nothing was ever kept there.
+pub enum FolderPolicy {
+    /// Nothing has been stored there yet.
     Make,
-    /// It has been there: if it is gone, so is everything in it, and a new one would hide that.
+    /// The folder existed: if it is gone, so are its sessions, and a new folder would hide that.
     MustExist,
 }
 
-/// An open log.
 pub struct Log {
     path: PathBuf,
     file: Box<dyn DiskFile>,
@@ -31,8 +30,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the log at `path`, creates it if there is none, and puts right what a crash left behind.
-    pub fn open(disk: &dyn Disk, path: &Path, folder: Folder, now: Timestamp) -> Result<Self, StoreError> {
+    /// Opens or creates the log at `path`, and repairs the damage of a crash.
+    pub fn open(disk: &dyn Disk, path: &Path, folder: FolderPolicy, now: Timestamp) -> Result<Self, StoreError> {
         let mut file = match disk.open(path, Open::Append) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => create(disk, path, folder)?,
@@ -40,12 +39,12 @@ impl Log {
         };
         let tail = tail::inspect(file.as_ref()).map_err(StoreError::io("read the end of", path))?;
         if tail.len == 0 {
-            // New, or left by somebody who did not get as far as this: its name has to outlive what it will hold.
+            // The file is new, or its creator died early: its name must be on the disk before its content.
             let folder = path.parent().unwrap_or(Path::new("."));
             disk.sync_dir(folder).map_err(StoreError::io("save", folder))?;
         }
-        if tail.needs_healing() {
-            heal(disk, path, file.as_mut(), &tail, now)?;
+        if tail.needs_repair() {
+            repair(disk, path, file.as_mut(), &tail, now)?;
         }
         let len = file.len().map_err(StoreError::io("measure", path))?;
         Ok(Self { path: path.to_owned(), file, len, head: tail.head, unsynced: false })
@@ -55,12 +54,12 @@ impl Log {
         &self.path
     }
 
-    /// Returns the last event that was acknowledged.
+    /// Returns the last acknowledged event.
     pub fn head(&self) -> Option<EventId> {
         self.head
     }
 
-    /// Returns how many bytes were acknowledged.
+    /// Returns the number of acknowledged bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -73,7 +72,7 @@ impl Log {
         self.file.as_ref()
     }
 
-    /// Adds whole lines. Nothing counts before [`Log::commit`].
+    /// Appends complete lines. They count only after [`Log::commit`].
     pub fn write(&mut self, lines: &[u8]) -> Result<(), StoreError> {
         self.unsynced = true;
         self.file.append(lines).map_err(StoreError::io("write to", &self.path))
@@ -90,14 +89,14 @@ impl Log {
         self.unsynced
     }
 
-    /// Takes what was written, `bytes` long and ending in `head`, as acknowledged.
+    /// Acknowledges the written data, `bytes` long and ending in `head`.
     pub fn commit(&mut self, bytes: usize, head: EventId) {
         self.len += bytes as u64;
         self.head = Some(head);
     }
 
-    /// Goes back to what was acknowledged, after a failed write or sync. The old handle is not trusted again: the file
-    /// is opened anew, cut, saved, and its end is compared with what it must be.
+    /// Restores the acknowledged content after a failed write or sync. The old handle is no longer trusted: the file
+    /// is reopened, truncated and synced, and its end is verified.
     pub fn recover(&mut self, disk: &dyn Disk) -> Result<(), StoreError> {
         let path = self.path.clone();
         let mut file = disk.open(&path, Open::Append).map_err(StoreError::io("reopen", &path))?;
@@ -119,17 +118,23 @@ impl Log {
     }
 }
 
-fn create(disk: &dyn Disk, path: &Path, folder: Folder) -> Result<Box<dyn DiskFile>, StoreError> {
-    if let Some(folder) = path.parent().filter(|_| folder == Folder::Make) {
+fn create(disk: &dyn Disk, path: &Path, folder: FolderPolicy) -> Result<Box<dyn DiskFile>, StoreError> {
+    if let Some(folder) = path.parent().filter(|_| folder == FolderPolicy::Make) {
         disk.create_dirs(folder).map_err(StoreError::io("create", folder))?;
     }
     disk.open(path, Open::CreateNew).map_err(StoreError::io("create", path))
 }
 
-/// Keeps what was never acknowledged beside the log, then takes it out of the log.
-fn heal(disk: &dyn Disk, path: &Path, file: &mut dyn DiskFile, tail: &Tail, now: Timestamp) -> Result<(), StoreError> {
+/// Moves unacknowledged data out of the log into a file next to it.
+fn repair(
+    disk: &dyn Disk,
+    path: &Path,
+    file: &mut dyn DiskFile,
+    tail: &Tail,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     if tail.is_torn() {
-        keep_torn(disk, path, file, tail, now)?;
+        save_torn_end(disk, path, file, tail, now)?;
         file.set_len(tail.good).map_err(StoreError::io("cut the torn end of", path))?;
     }
     if tail.unterminated {
@@ -138,8 +143,14 @@ fn heal(disk: &dyn Disk, path: &Path, file: &mut dyn DiskFile, tail: &Tail, now:
     file.sync().map_err(StoreError::io("save", path))
 }
 
-fn keep_torn(disk: &dyn Disk, path: &Path, file: &dyn DiskFile, tail: &Tail, now: Timestamp) -> Result<(), StoreError> {
-    let (kept, mut copy) = create_beside(disk, path, &format!("torn-{}", now.to_file_stamp()))?;
+fn save_torn_end(
+    disk: &dyn Disk,
+    path: &Path,
+    file: &dyn DiskFile,
+    tail: &Tail,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (copy_path, mut copy) = create_beside(disk, path, &format!("torn-{}", now.to_file_stamp()))?;
     let mut buffer = vec![0; CHUNK];
     let mut at = tail.good;
     while at < tail.len {
@@ -148,15 +159,15 @@ fn keep_torn(disk: &dyn Disk, path: &Path, file: &dyn DiskFile, tail: &Tail, now
         if read == 0 {
             break;
         }
-        copy.append(&buffer[..read]).map_err(StoreError::io("write", &kept))?;
+        copy.append(&buffer[..read]).map_err(StoreError::io("write", &copy_path))?;
         at += read as u64;
     }
-    copy.sync().map_err(StoreError::io("save", &kept))?;
-    let folder = kept.parent().unwrap_or(Path::new("."));
+    copy.sync().map_err(StoreError::io("save", &copy_path))?;
+    let folder = copy_path.parent().unwrap_or(Path::new("."));
     disk.sync_dir(folder).map_err(StoreError::io("save", folder))
 }
 
-/// Creates a file named after `path` with an ending that no other file has.
+/// Creates a file named after `path` with a unique ending.
 pub fn create_beside(disk: &dyn Disk, path: &Path, ending: &str) -> Result<(PathBuf, Box<dyn DiskFile>), StoreError> {
     let name = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();

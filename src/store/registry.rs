@@ -1,6 +1,6 @@
-//! `projects.json`: which repositories are worked on. Changed by any process, one at a time.
+//! `projects.json`: the list of projects. Any process may change it, one at a time.
 //!
-//! Each project's folder repeats its own entry (`project.json`), written behind the list. If the list is lost or damaged it is
+//! Each project's folder repeats its own entry (`project.json`), written after the list. A lost or damaged list is
 //! rebuilt from those.
 
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::store::disk::Disk;
 use crate::store::files::VersionedFile;
 use crate::store::{StoreError, lock};
 
-/// The newest format that this program reads and the one it writes.
+/// The format version that this program writes, and the newest that it reads.
 pub const VERSION: u64 = 1;
 
-/// The list of projects, on disk.
+/// The list of projects on disk.
 pub struct Registry {
     disk: Arc<dyn Disk>,
     file: VersionedFile,
@@ -71,7 +71,7 @@ impl Registry {
         Ok(self.list()?.into_iter().find(|project| project.path == path))
     }
 
-    /// Adds a project, unless its path is registered already. Returns the one that is.
+    /// Adds a project, unless its path is already registered. Returns the registered one.
     pub fn register(&self, project: Project) -> Result<Project, StoreError> {
         self.change(|projects| {
             if let Some(known) = projects.iter().find(|known| known.path == project.path) {
@@ -82,7 +82,7 @@ impl Registry {
         })
     }
 
-    /// Reads, changes and saves the list while no other process does.
+    /// Reads, changes and saves the list under an exclusive lock.
     pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Project>) -> T) -> Result<T, StoreError> {
         let _guard = lock::exclusive(&self.lock)?;
         let mut format = self.file.load_to_change::<Format>()?.unwrap_or_default();
@@ -97,8 +97,8 @@ impl Registry {
         Ok(result)
     }
 
-    /// Adds projects that the list lacks. A list that cannot be read is replaced, and a copy of it is kept; where that
-    /// copy is, is returned. A list of a newer version is left alone.
+    /// Adds missing projects to the list. Replaces an unreadable list after saving a copy, and returns the path of
+    /// the copy. A list of a newer version is not changed.
     pub fn restore(&self, missing: &[Project]) -> Result<Option<PathBuf>, StoreError> {
         let _guard = lock::exclusive(&self.lock)?;
         let (mut format, is_damaged) = match self.file.load::<Format>() {
@@ -109,7 +109,7 @@ impl Registry {
         let known: Vec<ProjectId> = format.projects.iter().map(|project| project.id).collect();
         format.projects.extend(missing.iter().filter(|project| !known.contains(&project.id)).cloned());
         format.projects.sort_by_key(|project| project.id);
-        let kept = if is_damaged {
+        let copy = if is_damaged {
             self.file.overwrite(&format)?
         } else {
             self.file.save(&format)?;
@@ -118,10 +118,10 @@ impl Registry {
         for project in missing {
             self.write_entry(project)?;
         }
-        Ok(kept)
+        Ok(copy)
     }
 
-    /// Returns the projects that have a folder, whether they are in the list or not.
+    /// Returns the projects that have a folder, including those missing from the list.
     pub fn folders(&self) -> Result<Vec<(ProjectId, ProjectFolder)>, StoreError> {
         let folder = self.path().with_extension("");
         let names = self.disk.list(&folder).map_err(StoreError::io("list", &folder))?;
@@ -130,13 +130,13 @@ impl Registry {
         Ok(ids.into_iter().map(|id| (id, self.folder(id))).collect())
     }
 
-    /// Returns what the folder of a project says of it. `None`: it says nothing, or nothing that can be read.
+    /// Returns the entry in the folder of a project, or `None` if it is missing or unreadable.
     pub fn entry(&self, id: ProjectId) -> Option<Project> {
         let entry = self.entry_file(id).load::<Entry>().ok()??;
         Some(entry.project).filter(|project| project.id == id)
     }
 
-    /// Repeats a project's entry in its folder, unless it is there already.
+    /// Writes a project's entry to its folder, unless it is already there.
     pub fn write_entry(&self, project: &Project) -> Result<(), StoreError> {
         if self.entry(project.id).as_ref() == Some(project) {
             return Ok(());
@@ -144,7 +144,7 @@ impl Registry {
         let file = self.entry_file(project.id);
         let entry = Entry { version: VERSION, project: project.clone() };
         match file.save(&entry) {
-            // It only repeats the list.
+            // It is only a copy of the list's entry.
             Err(StoreError::Corrupt { .. }) => file.overwrite(&entry).map(drop),
             saved => saved,
         }

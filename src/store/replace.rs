@@ -1,4 +1,4 @@
-//! Replacing a file so that every reader, and every restart, sees the old content or the new, never a mixture.
+//! Replaces files atomically: every reader and every restart sees the old content or the new, never a mixture.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,15 +9,15 @@ use crate::store::StoreError;
 use crate::store::disk::{Disk, Open};
 use crate::store::lock::is_alive;
 
-/// How the name of a file ends while it is being written.
+/// The suffix of a file that is being written.
 const UNFINISHED: &str = ".mxd-tmp";
 
-/// Puts `content` at `path`. When it returns, a loss of power cannot bring the old content back.
+/// Replaces the content of `path`. When it returns, the new content survives a power loss.
 pub fn replace(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(), StoreError> {
     replace_with(disk, path, |out| out(content))
 }
 
-/// As [`replace`], with content that `produce` hands over piece by piece.
+/// Like [`replace`], with content that `produce` delivers in pieces.
 pub fn replace_with<E: From<StoreError>>(
     disk: &dyn Disk,
     path: &Path,
@@ -28,7 +28,7 @@ pub fn replace_with<E: From<StoreError>>(
     let written = write(disk, &temporary, produce)
         .and_then(|()| Ok(disk.rename(&temporary, path).map_err(StoreError::io("replace", path))?));
     if let Err(error) = written {
-        // The half-made file is in nobody's way; the next start removes what cannot be removed now.
+        // A leftover file does no harm; the next start removes it.
         let _ = disk.remove(&temporary);
         return Err(error);
     }
@@ -41,7 +41,7 @@ fn write<E: From<StoreError>>(
     produce: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), StoreError>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut file = match disk.open(path, Open::CreateNew) {
-        // A crashed process with our pid left it.
+        // A crashed process with the same pid left it.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             disk.remove(path).and_then(|()| disk.open(path, Open::CreateNew))
         }
@@ -60,7 +60,7 @@ fn unfinished_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Removes what killed processes left of unfinished replacements in a folder. What cannot be removed is in nobody's way.
+/// Removes the unfinished files of dead processes from a folder. A file that cannot be removed does no harm.
 pub fn sweep(disk: &dyn Disk, folder: &Path) {
     let names = disk.list(folder).unwrap_or_default();
     for name in names.iter().filter(|name| is_unfinished(name) && writer(name).is_none_or(|pid| !is_alive(pid))) {
@@ -68,13 +68,13 @@ pub fn sweep(disk: &dyn Disk, folder: &Path) {
     }
 }
 
-/// Returns the process that an unfinished file was written by.
+/// Returns the process that wrote an unfinished file.
 fn writer(name: &OsStr) -> Option<u32> {
     let (_, mark) = name.to_str()?.strip_suffix(UNFINISHED)?.rsplit_once('.')?;
     mark.split_once('-')?.0.parse().ok()
 }
 
-/// Tells whether a file is what a crash left of an unfinished replacement.
+/// Returns true if a file is left over from an unfinished replacement.
 pub fn is_unfinished(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.ends_with(UNFINISHED))
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::store::RealDisk;
 
 #[test]
-fn what_the_dead_left_is_swept_and_what_the_living_write_is_not() {
+fn files_of_dead_processes_are_removed_and_those_of_live_ones_kept() {
     let folder = tempfile::tempdir().unwrap();
     // No system gives a process this number.
     let dead = format!("tree.json.{}-3{UNFINISHED}", i32::MAX);

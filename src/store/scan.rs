@@ -1,39 +1,38 @@
-//! Lines of a file, forwards or backwards, with bounded memory.
+//! Reads the lines of a file, forwards or backwards, with bounded memory.
 //!
-//! Both scanners yield the bytes between newlines with their offset. A line longer than [`MAX_LINE`] is stepped over:
-//! it cannot be ours, and it must not fill the memory. Two lines whose newline was lost between them are two lines.
+//! Both scanners yield the bytes between newlines with their offset. A line longer than [`MAX_LINE`] is skipped:
+//! Matrix did not write it, and it must not fill the memory. Two lines with a lost newline between them are two
+//! lines.
 
 use std::io;
 
 use crate::store::disk::DiskFile;
 use crate::store::line::MAX_LINE;
 
-/// How much is read at a time.
+/// The number of bytes read at a time.
 pub const CHUNK: usize = 64 << 10;
 
-/// Where one line ends and the next begins without a newline. It is in no line that is whole: after an object JSON
-/// has a comma or a bracket, and inside a string the quotes would be escaped.
+/// The boundary of two lines without a newline between them. It is in no valid line: after an object JSON has a comma
+/// or a bracket, and inside a string the quotes would be escaped.
 const GLUED: &[u8] = b"}{\"v\":";
 
 /// A piece of a file between two newlines.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Span<'a> {
-    /// Where it starts in the file.
     pub offset: u64,
-    /// Its bytes without the newline; nothing if it was too long to hold.
+    /// The bytes without the newline; `None` if the line is too long.
     pub bytes: Option<&'a [u8]>,
-    /// Whether a newline follows it.
     pub terminated: bool,
 }
 
-/// Goes through a file from `start` to `end`.
+/// Scans a file from `start` to `end`.
 pub struct Forward<'f> {
     file: &'f dyn DiskFile,
-    /// Where the next read goes on.
+    /// The offset of the next read.
     read_at: u64,
     end: u64,
     buffer: Vec<u8>,
-    /// Where in the buffer the next line starts.
+    /// The start of the next line in the buffer.
     next: usize,
 }
 
@@ -42,13 +41,13 @@ impl<'f> Forward<'f> {
         Self { file, read_at: start, end, buffer: Vec::new(), next: 0 }
     }
 
-    /// Returns the next line, or nothing at the end.
+    /// Returns the next line, or `None` at the end.
     pub fn next_line(&mut self) -> io::Result<Option<Span<'_>>> {
         let mut searched = self.next;
         let mut skipped = 0_u64;
         loop {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]).map(|at| searched + at) {
-                return Ok(Some(self.hand_out(at, at + 1, skipped)));
+                return Ok(Some(self.take_line(at, at + 1, skipped)));
             }
             if self.buffer.len() - self.next > MAX_LINE {
                 skipped += (self.buffer.len() - self.next) as u64;
@@ -59,14 +58,14 @@ impl<'f> Forward<'f> {
                 if self.next == searched && skipped == 0 {
                     return Ok(None);
                 }
-                return Ok(Some(self.hand_out(searched, searched, skipped)));
+                return Ok(Some(self.take_line(searched, searched, skipped)));
             }
         }
     }
 
-    /// Returns the line that ends at `end` in the buffer, or the first of those glued together there, and goes on
-    /// behind it: for the last one at `next`.
-    fn hand_out(&mut self, end: usize, next: usize, skipped: u64) -> Span<'_> {
+    /// Returns the line that ends at `end` in the buffer, or the first of several glued lines, and continues after
+    /// it: after the last one at `next`.
+    fn take_line(&mut self, end: usize, next: usize, skipped: u64) -> Span<'_> {
         let start = self.next;
         let offset = self.buffer_offset() + start as u64 - skipped;
         let line = &self.buffer[start..end];
@@ -86,13 +85,13 @@ impl<'f> Forward<'f> {
         self.read_at - self.buffer.len() as u64
     }
 
-    /// Drops what was consumed, reads more behind the rest, and returns where the new bytes start.
+    /// Drops the consumed part of the buffer, reads more, and returns the start of the new bytes.
     fn refill(&mut self) -> io::Result<usize> {
         self.buffer.drain(..self.next);
         self.next = 0;
         let start = self.buffer.len();
         let left = usize::try_from(self.end.saturating_sub(self.read_at)).unwrap_or(usize::MAX);
-        // Reading as much as is already held keeps the copying of a long line linear.
+        // Reading as much as is already buffered keeps the copying of a long line linear.
         self.buffer.resize(start + left.min(start.max(CHUNK)), 0);
         let read = self.file.read_at(&mut self.buffer[start..], self.read_at)?;
         self.buffer.truncate(start + read);
@@ -101,15 +100,15 @@ impl<'f> Forward<'f> {
     }
 }
 
-/// Goes through a file from `end` back to its beginning, or to where it is told to stop.
+/// Scans a file backwards from `end` to its beginning, or to a floor.
 pub struct Backward<'f> {
     file: &'f dyn DiskFile,
-    /// What was read and not yet handed out: the file's bytes from `start` on.
+    /// The bytes of the file from `start` on that were read and not yet returned.
     buffer: Vec<u8>,
     start: u64,
-    /// Where the first line begins: nothing before it is looked at.
+    /// The start of the first line: nothing before it is read.
     floor: u64,
-    /// A newline stands right behind the buffer.
+    /// A newline follows the buffer.
     terminated: bool,
     done: bool,
 }
@@ -120,7 +119,7 @@ impl<'f> Backward<'f> {
         Self::above(file, 0, end)
     }
 
-    /// As [`Backward::new`], and goes back no further than to `floor`, where a line begins.
+    /// Like [`Backward::new`], but stops at `floor`, where a line starts.
     pub fn above(file: &'f dyn DiskFile, floor: u64, end: u64) -> io::Result<Self> {
         let done = end <= floor;
         let mut scanner = Self { file, buffer: Vec::new(), start: end, floor, terminated: false, done };
@@ -134,7 +133,7 @@ impl<'f> Backward<'f> {
         Ok(scanner)
     }
 
-    /// Returns the line before the one returned last, or nothing at the beginning.
+    /// Returns the line before the one returned last, or `None` at the beginning.
     pub fn next_line(&mut self) -> io::Result<Option<OwnedSpan>> {
         if self.done {
             return Ok(None);
@@ -145,11 +144,11 @@ impl<'f> Backward<'f> {
             if let Some(at) = memchr::memrchr(b'\n', &self.buffer[..unsearched]) {
                 let bytes = self.buffer.split_off(at + 1);
                 let offset = self.start + at as u64 + 1;
-                return Ok(Some(self.hand_out(offset, bytes, oversized)));
+                return Ok(Some(self.take_line(offset, bytes, oversized)));
             }
             if self.start == self.floor {
                 let bytes = std::mem::take(&mut self.buffer);
-                return Ok(Some(self.hand_out(self.floor, bytes, oversized)));
+                return Ok(Some(self.take_line(self.floor, bytes, oversized)));
             }
             if self.buffer.len() > MAX_LINE {
                 oversized = true;
@@ -159,8 +158,8 @@ impl<'f> Backward<'f> {
         }
     }
 
-    /// Returns the line at `offset`, or the last of those glued together there; the others stay for the next call.
-    fn hand_out(&mut self, mut offset: u64, mut bytes: Vec<u8>, oversized: bool) -> OwnedSpan {
+    /// Returns the line at `offset`, or the last of several glued lines; the others stay for the next call.
+    fn take_line(&mut self, mut offset: u64, mut bytes: Vec<u8>, oversized: bool) -> OwnedSpan {
         let terminated = self.terminated;
         let readable = !oversized && bytes.len() < MAX_LINE;
         if readable && let Some(at) = last_glued(&bytes) {
@@ -191,14 +190,14 @@ impl<'f> Backward<'f> {
     }
 }
 
-/// Returns where the last glued line of `bytes` is joined to the one before it.
+/// Returns the boundary between the last glued line of `bytes` and the one before it.
 fn last_glued(bytes: &[u8]) -> Option<usize> {
-    // Nearly always there is none, and searching forwards says so several times faster than searching backwards.
+    // Usually there is none, and searching forwards finds that out several times faster.
     memchr::memmem::find(bytes, GLUED)?;
     memchr::memmem::rfind(bytes, GLUED)
 }
 
-/// As [`Span`], with bytes of its own: going backwards, the buffer behind it is gone.
+/// Like [`Span`], with owned bytes: the backward buffer does not outlive the call.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OwnedSpan {
     pub offset: u64,

@@ -49,7 +49,7 @@ fn backward(file: &Bytes, end: u64) -> Vec<Line> {
     found
 }
 
-/// The same by the simplest means.
+/// A naive implementation to compare with.
 fn naive(bytes: &[u8]) -> Vec<Line> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -74,7 +74,7 @@ fn an_empty_file_has_no_lines() {
 }
 
 #[test]
-fn lines_longer_than_a_chunk_come_out_whole() {
+fn lines_longer_than_a_chunk_are_complete() {
     for len in [CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 5 * CHUNK + 7] {
         let mut bytes = b"short\n".to_vec();
         bytes.resize(bytes.len() + len, b'x');
@@ -87,7 +87,7 @@ fn lines_longer_than_a_chunk_come_out_whole() {
 }
 
 #[test]
-fn a_line_too_long_to_hold_is_stepped_over_and_hides_nothing() {
+fn an_oversized_line_is_skipped_and_hides_nothing() {
     for excess in [0, 1, CHUNK + 1, MAX_LINE] {
         let mut bytes = b"before\n".to_vec();
         bytes.resize(bytes.len() + MAX_LINE + excess, b'x');
@@ -105,7 +105,7 @@ fn a_line_too_long_to_hold_is_stepped_over_and_hides_nothing() {
 }
 
 #[test]
-fn lines_without_the_newline_between_them_are_two_lines() {
+fn glued_lines_are_two_lines() {
     let file = Bytes(b"{\"v\":1,\"a\":{}}{\"v\":1,\"b\":\"\\\"}{\"}{\"v\":2}\n{\"v\":3}{\"v\":4".to_vec());
     let end = file.0.len() as u64;
     let found = forward(&file, 0, end);

@@ -1,5 +1,5 @@
-//! Reading sessions: the active log, older pages, the whole file. Never writes, needs no lock, and can be used while
-//! another process appends: what is not whole yet is not there yet.
+//! Reads sessions: the active chain, older pages, the whole file. Never writes and needs no lock. Works while another
+//! process appends: incomplete data is ignored.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,22 +23,22 @@ pub struct Sessions {
     folder: PathBuf,
 }
 
-/// What an agent goes on from.
+/// The state from which an agent resumes.
 #[derive(Debug, Default)]
-pub struct Active {
+pub struct ActiveSession {
     /// The active chain, oldest first.
     pub events: Vec<Event>,
     pub head: Option<EventId>,
     pub damage: Damage,
 }
 
-impl Active {
+impl ActiveSession {
     pub fn state(&self) -> SessionState {
         SessionState::replay(&self.events)
     }
 }
 
-/// Where a page ended, to ask for the one before it.
+/// The end of a page, to request the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor(Position);
 
@@ -46,12 +46,12 @@ pub struct Cursor(Position);
 #[derive(Debug, Default)]
 pub struct Page {
     pub events: Vec<Event>,
-    /// Nothing: the page starts at the very beginning.
+    /// `None` if the page starts at the beginning of the session.
     pub older: Option<Cursor>,
     pub damage: Damage,
 }
 
-/// The name of a session's file.
+/// Returns the file name of a session.
 pub fn file_name(task: TaskId) -> String {
     format!("{task}.jsonl")
 }
@@ -69,7 +69,7 @@ impl Sessions {
         &self.folder
     }
 
-    /// Returns the folder of the project that these sessions are part of.
+    /// Returns the folder of the project of these sessions.
     pub fn project_folder(&self) -> ProjectFolder {
         ProjectFolder::at(self.folder.parent().unwrap_or(Path::new(".")))
     }
@@ -84,18 +84,18 @@ impl Sessions {
     }
 
     /// Returns the active chain: from the head back to the last completed compaction.
-    pub fn active(&self, task: TaskId) -> Result<Active, StoreError> {
+    pub fn active(&self, task: TaskId) -> Result<ActiveSession, StoreError> {
         let chain = self.with_file(task, |file, tail| {
             chain::active(Walk::from_end(file, tail.good)?, Lines::Drop).map(|chain| (chain, tail.head))
         })?;
         let (ActiveChain { events, damage, .. }, head) = chain.unwrap_or_default();
-        Ok(Active { events, head, damage })
+        Ok(ActiveSession { events, head, damage })
     }
 
     /// Returns the chain that was active when `event` was the head.
-    pub fn active_at(&self, task: TaskId, event: EventId) -> Result<Active, StoreError> {
+    pub fn active_at(&self, task: TaskId, event: EventId) -> Result<ActiveSession, StoreError> {
         let ActiveChain { events, damage, .. } = self.chain_at(task, event, Lines::Drop)?;
-        Ok(Active { events, head: Some(event), damage })
+        Ok(ActiveSession { events, head: Some(event), damage })
     }
 
     fn chain_at(&self, task: TaskId, event: EventId, lines: Lines) -> Result<ActiveChain, StoreError> {
@@ -107,7 +107,7 @@ impl Sessions {
         found.flatten().ok_or(StoreError::UnknownEvent { session: task, event })
     }
 
-    /// As [`Sessions::active_at`], with the exact lines, for copying.
+    /// Like [`Sessions::active_at`], with the exact lines, for copying.
     pub(in crate::store) fn active_lines_at(&self, task: TaskId, event: EventId) -> Result<ActiveChain, StoreError> {
         self.chain_at(task, event, Lines::Keep)
     }
@@ -118,19 +118,19 @@ impl Sessions {
         Ok(chain.unwrap_or_default())
     }
 
-    /// Returns the last `count` events of the chain, also those before a compaction.
+    /// Returns the last `count` events of the chain, including those before a compaction.
     pub fn last_page(&self, task: TaskId, count: usize) -> Result<Page, StoreError> {
         let page = self.with_file(task, |file, tail| page(Walk::from_end(file, tail.good)?, count))?;
         Ok(page.unwrap_or_default())
     }
 
-    /// Returns the `count` events that come before a page.
+    /// Returns the `count` events before a page.
     pub fn page_before(&self, task: TaskId, cursor: Cursor, count: usize) -> Result<Page, StoreError> {
         let page = self.with_file(task, |file, _| page(Walk::resume(file, cursor.0)?, count))?;
         Ok(page.unwrap_or_default())
     }
 
-    /// Returns where the page before `event` ends.
+    /// Returns the end of the page before `event`.
     pub fn cursor_before(&self, task: TaskId, event: EventId) -> Result<Cursor, StoreError> {
         let found = self.with_file(task, |file, tail| {
             let Some(offset) = end_of(file, tail.good, event)? else { return Ok(None) };
@@ -141,7 +141,7 @@ impl Sessions {
         found.flatten().map(Cursor).ok_or(StoreError::UnknownEvent { session: task, event })
     }
 
-    /// Calls `each` with every line of the file, in order, also with those that are not on the active chain.
+    /// Calls `each` with every line of the file in order, including those outside of the active chain.
     pub fn scan(&self, task: TaskId, mut each: impl FnMut(&Span<'_>)) -> Result<Tail, StoreError> {
         let tail = self.with_file(task, |file, tail| {
             let mut lines = Forward::new(file, 0, tail.good);
@@ -153,7 +153,7 @@ impl Sessions {
         Ok(tail.unwrap_or_default())
     }
 
-    /// Calls `each` with every event of the file, in order. Returns how many lines hold none.
+    /// Calls `each` with every event of the file in order. Returns the number of lines without an event.
     pub fn stream(&self, task: TaskId, mut each: impl FnMut(Event)) -> Result<usize, StoreError> {
         let mut bad = 0;
         self.scan(task, |span| match span.bytes.map(line::parse) {
@@ -168,8 +168,8 @@ impl Sessions {
         Ok(bad)
     }
 
-    /// Calls `each` with every event of the chain, oldest first, also with those before a compaction. Holds the ids of
-    /// the chain, never its events.
+    /// Calls `each` with every event of the chain, oldest first, including those before a compaction. Holds the ids
+    /// of the chain in memory, never its events.
     pub fn stream_chain(&self, task: TaskId, mut each: impl FnMut(Event)) -> Result<Damage, StoreError> {
         let damage = self.with_file(task, |file, tail| {
             let mut walk = Walk::from_end(file, tail.good)?;
@@ -203,7 +203,7 @@ impl Sessions {
         Ok(ids.unwrap_or_default())
     }
 
-    /// Opens the session's file. Nothing if the task has no session.
+    /// Opens the session's file, or returns `None` if the task has no session.
     pub(in crate::store) fn open(&self, task: TaskId) -> Result<Option<Box<dyn DiskFile>>, StoreError> {
         let path = self.path(task);
         match self.disk.open(&path, Open::Read) {
@@ -213,7 +213,7 @@ impl Sessions {
         }
     }
 
-    /// Runs `read` on the session's file. Nothing if the task has no session.
+    /// Runs `read` on the session's file, or returns `None` if the task has no session.
     fn with_file<T>(
         &self,
         task: TaskId,
@@ -226,7 +226,7 @@ impl Sessions {
     }
 }
 
-/// Takes `count` events off a walk.
+/// Takes `count` events from a walk.
 fn page(mut walk: Walk<'_>, count: usize) -> io::Result<Page> {
     let mut events = Vec::new();
     let mut oldest = None;
@@ -240,7 +240,7 @@ fn page(mut walk: Walk<'_>, count: usize) -> io::Result<Page> {
     Ok(Page { events, older, damage: walk.damage() })
 }
 
-/// Returns where the line of `event` ends.
+/// Returns the end of the line of `event`.
 fn end_of(file: &dyn DiskFile, end: u64, event: EventId) -> io::Result<Option<u64>> {
     let mut lines = crate::store::scan::Backward::new(file, end)?;
     while let Some(span) = lines.next_line()? {

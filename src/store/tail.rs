@@ -1,8 +1,7 @@
-//! The end of a session log: what is good, what a crash left behind.
+//! Inspects the end of a session log: its valid part, and the damage of a crash.
 //!
-//! Looks, and changes nothing; [`crate::store::log`] acts on it, readers only respect it. A line counts once its
-//! newline is there, or once its object is whole. A group of lines that was appended together counts once its last
-//! line does: before that nobody was told of it.
+//! Read-only: [`crate::store::log`] repairs, readers ignore the damage. A line counts once its newline is there, or
+//! once its object is complete. A batch counts once its last line does: before that it was not acknowledged.
 
 use std::io;
 
@@ -12,16 +11,16 @@ use crate::store::disk::DiskFile;
 use crate::store::line::{self, Parsed};
 use crate::store::scan::{Backward, OwnedSpan};
 
-/// What stands at the end of a log.
+/// The state of the end of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tail {
     /// The last event that counts.
     pub head: Option<EventId>,
-    /// Where everything that counts ends.
+    /// The end of the valid part.
     pub good: u64,
-    /// How long the file is. What lies between `good` and here was never acknowledged.
+    /// The length of the file. Data between `good` and here was never acknowledged.
     pub len: u64,
-    /// The last line that counts lacks its newline.
+    /// The last valid line lacks its newline.
     pub unterminated: bool,
 }
 
@@ -30,19 +29,19 @@ impl Tail {
         self.good < self.len
     }
 
-    /// Tells whether anything has to be put right before the next append.
-    pub fn needs_healing(&self) -> bool {
+    /// Returns true if the log needs a repair before the next append.
+    pub fn needs_repair(&self) -> bool {
         self.is_torn() || self.unterminated
     }
 }
 
-/// Reads as much of the end of `file` as it takes to know where it stands.
+/// Inspects the end of `file`, reading as little as necessary.
 pub fn inspect(file: &dyn DiskFile) -> io::Result<Tail> {
     inspect_above(file, 0)
 }
 
-/// As [`inspect`], for a file that is known to be good up to `floor`, where a line begins. No head: nothing counts above
-/// it.
+/// Like [`inspect`], for a file that is valid up to `floor`, where a line starts. Without a head, nothing counts
+/// after the floor.
 pub fn inspect_above(file: &dyn DiskFile, floor: u64) -> io::Result<Tail> {
     let len = file.len()?;
     let mut tail = Tail { good: len, len, ..Tail::default() };
@@ -57,8 +56,8 @@ pub fn inspect_above(file: &dyn DiskFile, floor: u64) -> io::Result<Tail> {
                 next = Some(span);
                 break;
             }
-            // Without its newline nobody was told of it, and what looks like an event at the end of a torn line may
-            // be no more than a value inside it.
+            // Without its newline the line was not acknowledged, and an apparent event at the end of a torn line may
+            // be a value inside it.
             Parsed::Behind { .. } | Parsed::Bad | Parsed::Blank => {
                 tail.good = span.offset;
                 next = lines.next_line()?;
@@ -92,23 +91,23 @@ fn place(span: &OwnedSpan) -> Option<(EventId, Option<Batch>)> {
     Some((header.id, header.batch))
 }
 
-/// Tells whether zeros stand where a line should: no line of ours has any, nor is one of ours too long to read.
+/// Returns true if a line contains zeros or is too long: Matrix writes no such lines.
 fn has_hole(span: &OwnedSpan) -> bool {
     span.bytes.as_deref().is_none_or(|bytes| bytes.contains(&0))
 }
 
 enum Group {
     Whole,
-    /// Lines are missing; what is there starts at `start`, and `before` is the line in front of it.
+    /// Lines are missing; the present part starts at `start`, and `before` is the line before it.
     Broken {
         start: u64,
         before: Option<OwnedSpan>,
     },
 }
 
-/// Walks back through the group whose last line present is `last`. Lines missing at its end mean that the write was
-/// cut. A hole of zeros inside it means that the disk lost power before it had all of it. Any other damage inside
-/// it happened later, to something that was acknowledged: that is no reason to drop the rest.
+/// Walks back through the batch whose last present line is `last`. Missing lines at its end mean that the write was
+/// cut. A hole of zeros inside it means that the disk lost power before it had all of it. Any other damage inside it
+/// happened after it was acknowledged, and is no reason to drop the rest.
 fn whole_from(lines: &mut Backward<'_>, last: &OwnedSpan, batch: Batch) -> io::Result<Group> {
     let cut_short = !batch.is_last();
     let mut hole = has_hole(last);
@@ -123,7 +122,7 @@ fn whole_from(lines: &mut Backward<'_>, last: &OwnedSpan, batch: Batch) -> io::R
             start = span.map_or(start, |span| span.offset);
             continue;
         }
-        // The hole is where the missing line was, or it reaches up to the line behind it.
+        // The hole is in place of the missing line, or extends to the line after it.
         let broken = cut_short || hole || span.as_ref().is_some_and(has_hole);
         return Ok(if broken { Group::Broken { start, before: span } } else { Group::Whole });
     }

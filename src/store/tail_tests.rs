@@ -3,7 +3,7 @@ use crate::base::{IdSource, SystemClock, Timestamp};
 use crate::model::event::{AssistantText, Event, VERSION};
 use crate::store::scan::tests::Bytes;
 
-/// Lines to put together: each with its event's id.
+/// Builds lines, each with its event id.
 struct Lines(IdSource);
 
 impl Lines {
@@ -34,24 +34,24 @@ fn len_of(pieces: &[&[u8]]) -> u64 {
 }
 
 #[test]
-fn an_empty_file_is_in_order() {
+fn an_empty_file_is_valid() {
     let tail = tail_of(&[]);
     assert_eq!(tail, Tail::default());
-    assert!(!tail.needs_healing());
+    assert!(!tail.needs_repair());
 }
 
 #[test]
-fn whole_lines_are_in_order_and_the_last_one_is_the_head() {
+fn complete_lines_are_valid_and_the_last_is_the_head() {
     let lines = Lines::new();
     let ((_, a), (b_id, b)) = (lines.line(None), lines.line(None));
     let tail = tail_of(&[&a, &b]);
-    assert_eq!((tail.head, tail.good, tail.needs_healing()), (Some(b_id), tail.len, false));
+    assert_eq!((tail.head, tail.good, tail.needs_repair()), (Some(b_id), tail.len, false));
     let tail = tail_of(&[&a, &b, b"\n\r\n", b"garbage\n"]);
-    assert_eq!((tail.head, tail.needs_healing()), (Some(b_id), false), "bad lines stay, and hide nothing");
+    assert_eq!((tail.head, tail.needs_repair()), (Some(b_id), false), "bad lines stay, and hide nothing");
 }
 
 #[test]
-fn only_the_newline_is_missing() {
+fn a_missing_newline_is_reported() {
     let lines = Lines::new();
     let ((_, a), (b_id, b)) = (lines.line(None), lines.line(None));
     let tail = tail_of(&[&a, &b[..b.len() - 1]]);
@@ -60,7 +60,7 @@ fn only_the_newline_is_missing() {
 }
 
 #[test]
-fn what_is_torn_ends_what_counts() {
+fn a_torn_line_ends_the_valid_part() {
     let lines = Lines::new();
     let ((a_id, a), (_, b)) = (lines.line(None), lines.line(None));
     for torn in [&b[..5], b"\0\0\0\0", b"\xe2\x82", b"   ", b"{\"v\":1,\"id\":\"", b"text"] {
@@ -91,7 +91,7 @@ fn a_whole_line_stays_when_a_torn_one_is_glued_to_it() {
     let tail = tail_of(&[bare, &b[..b.len() - 1]]);
     assert_eq!((tail.head, tail.good, tail.unterminated), (Some(b_id), tail.len, true));
     let tail = tail_of(&[bare, &b]);
-    assert_eq!((tail.head, tail.needs_healing()), (Some(b_id), false));
+    assert_eq!((tail.head, tail.needs_repair()), (Some(b_id), false));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_batch_counts_as_a_whole_or_not_at_all() {
         assert_eq!((tail.head, tail.good), (Some(before), start.len() as u64), "{count} of 4");
     }
     let tail = tail_of(&[&start, &bytes.concat()]);
-    assert_eq!((tail.head, tail.needs_healing()), (Some(batch[3].0), false));
+    assert_eq!((tail.head, tail.needs_repair()), (Some(batch[3].0), false));
     let tail = tail_of(&[&start, bytes[0], bytes[1], b"garbage\nmore garbage"]);
     assert_eq!((tail.head, tail.good), (Some(before), start.len() as u64));
     let tail = tail_of(&[&start[..start.len() - 1], bytes[0], bytes[1], b"gar"]);
@@ -114,7 +114,7 @@ fn a_batch_counts_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_hole_in_a_batch_takes_all_of_it() {
+fn a_hole_invalidates_the_whole_batch() {
     let lines = Lines::new();
     let (before, start) = lines.line(None);
     let batch = lines.batch(4);
@@ -136,16 +136,16 @@ fn a_hole_in_a_batch_takes_all_of_it() {
 }
 
 #[test]
-fn damage_that_came_later_does_not_take_the_rest_of_a_batch() {
+fn later_damage_does_not_invalidate_a_batch() {
     let lines = Lines::new();
     let (_, start) = lines.line(None);
     let batch = lines.batch(3);
     let tail = tail_of(&[&start, &batch[0].1, b"overwritten by something\n", &batch[2].1]);
-    assert_eq!((tail.head, tail.needs_healing()), (Some(batch[2].0), false));
+    assert_eq!((tail.head, tail.needs_repair()), (Some(batch[2].0), false));
 }
 
 #[test]
-fn several_broken_groups_are_all_taken_off() {
+fn several_broken_batches_are_all_cut() {
     let lines = Lines::new();
     let (before, start) = lines.line(None);
     let (first, second) = (lines.batch(2), lines.batch(3));

@@ -1,8 +1,8 @@
-//! The one writer of all sessions: stamps, writes, saves, acknowledges, in that order.
+//! The writer of all sessions: stamps, writes, syncs and acknowledges events, in that order.
 //!
-//! A thread of its own takes everything that arrived since it last looked, writes it with one call per session, saves
-//! each touched file once, and only then answers. Under load the cost of saving is shared by everybody who waits;
-//! idle, it sleeps. Invariant: an answer means that the events are in the file, behind everything answered before.
+//! Its thread takes all commands that have arrived, writes them with one call per session, syncs each file once, and
+//! only then answers. Under load all waiting callers share the cost of a sync; when idle, the thread sleeps.
+//! Invariant: an answer means that the events are in the file, after all events answered before.
 
 mod actor;
 mod group;
@@ -21,17 +21,17 @@ use crate::store::disk::Disk;
 use crate::store::session::Sessions;
 use crate::store::{Blobs, StoreError};
 
-/// What an acknowledgement promises.
+/// The guarantee of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// It survives a loss of power.
+    /// It survives a power loss.
     #[default]
     Sync,
-    /// It survives a crash of the program. The disk is told to save soon after.
+    /// It survives a crash of the program. The disk syncs soon after.
     Os,
 }
 
-/// A handle to the writer. Clones share it; the last one to go ends it.
+/// A handle to the writer. Clones share it; dropping the last one stops it.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -44,7 +44,7 @@ struct Inner {
     blobs: Blobs,
 }
 
-/// What the writer can be asked.
+/// A command to the writer.
 enum Command {
     Append {
         session: TaskId,
@@ -52,29 +52,29 @@ enum Command {
         bodies: Vec<Body>,
         answer: Answer,
     },
-    /// A conversation copied from another session, closed by `bodies`.
+    /// A conversation copied from another session, followed by `bodies`.
     Copy {
         from: TaskId,
         to: TaskId,
-        /// The last event that is copied. Nothing: the head.
+        /// The last event to copy. `None` for the head.
         at: Option<EventId>,
         copy: Box<dyn CopyPlan>,
         answer: Answer,
     },
-    /// Take what was never acknowledged out of a file that a failed write left in disorder.
-    Mend {
+    /// Restores the acknowledged content of a file after a failed write.
+    Repair {
         session: TaskId,
         answer: oneshot::Sender<Result<(), StoreError>>,
     },
     Quit,
 }
 
-/// Is shown what was acknowledged.
+/// A callback for acknowledged events.
 type Watch = Box<dyn Fn(TaskId, &[Arc<Event>]) + Send>;
 
 type Answer = oneshot::Sender<Result<Vec<Arc<Event>>, StoreError>>;
 
-/// Decides what closes a copied conversation: answers to its open calls, and the marker that says whose it is now.
+/// Returns the events that close a copied conversation: results for its open calls, and the fork marker.
 pub trait CopyPlan: Send {
     fn closing(&self, copied: &[Event]) -> Vec<Body>;
 }
@@ -85,7 +85,7 @@ impl<F: Fn(&[Event]) -> Vec<Body> + Send> CopyPlan for F {
     }
 }
 
-/// Everything the writer needs to know of the world.
+/// The configuration of the writer.
 pub struct Options {
     pub disk: Arc<dyn Disk>,
     pub clock: Arc<dyn Clock>,
@@ -101,8 +101,8 @@ impl Store {
         Self::start_watched(options, |_, _| {})
     }
 
-    /// As [`Store::start`]. `watch` is shown everything that is acknowledged, in the order of the disk, before whoever
-    /// asked for it is answered. It is called on the writer's thread and must not block.
+    /// Like [`Store::start`]. `watch` is called with all acknowledged events, in file order, before the caller gets
+    /// its answer. It runs on the writer's thread and must not block.
     pub fn start_watched(
         options: Options,
         watch: impl Fn(TaskId, &[Arc<Event>]) + Send + 'static,
@@ -127,7 +127,7 @@ impl Store {
         &self.inner.blobs
     }
 
-    /// Appends one event. Returns it as it stands in the file, once it does.
+    /// Appends one event. Returns it once it is stored.
     pub async fn append(
         &self,
         session: TaskId,
@@ -138,7 +138,7 @@ impl Store {
         events.pop().ok_or(StoreError::Closed)
     }
 
-    /// Appends several events that count together or not at all.
+    /// Appends several events atomically.
     pub async fn append_batch(
         &self,
         session: TaskId,
@@ -151,7 +151,8 @@ impl Store {
         self.ask(|answer| Command::Append { session, run, bodies, answer }).await
     }
 
-    /// As [`Store::append_batch`], asked for at once: what is asked for first stands first, whoever waits for it first.
+    /// Like [`Store::append_batch`], but queued immediately: the order of calls is the order in the file, whichever
+    /// future is polled first.
     pub fn submit(
         &self,
         session: TaskId,
@@ -166,7 +167,7 @@ impl Store {
         }
     }
 
-    /// Copies the active conversation of one session into another that has none, closed by what `plan` says.
+    /// Copies the active conversation of one session into an empty one, closed by the events of `plan`.
     pub async fn copy_session(
         &self,
         from: TaskId,
@@ -176,7 +177,7 @@ impl Store {
         self.ask(|answer| Command::Copy { from, to, at: None, copy: Box::new(plan), answer }).await
     }
 
-    /// As [`Store::copy_session`], with the conversation as it was when `at` was its head.
+    /// Like [`Store::copy_session`], with the conversation as it was when `at` was its head.
     pub async fn copy_session_at(
         &self,
         from: TaskId,
@@ -187,19 +188,19 @@ impl Store {
         self.ask(|answer| Command::Copy { from, to, at: Some(at), copy: Box::new(plan), answer }).await
     }
 
-    /// Returns when the session's file holds what was acknowledged and nothing else, so that it can be read. Where the disk
-    /// refused a write and could not take it back either, a line is left that nobody was told of; a reader must not meet it.
-    pub async fn mend(&self, session: TaskId) -> Result<(), StoreError> {
+    /// Returns when the session's file holds exactly the acknowledged events, so that it can be read. After a failed
+    /// write that could not be undone, the file may end with unacknowledged lines; readers must not see them.
+    pub async fn repair(&self, session: TaskId) -> Result<(), StoreError> {
         let (answer, done) = oneshot::channel();
-        self.inner.commands.send(Command::Mend { session, answer }).map_err(|_| StoreError::Closed)?;
+        self.inner.commands.send(Command::Repair { session, answer }).map_err(|_| StoreError::Closed)?;
         done.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Ends the writer after everything that was asked before. Later requests are refused.
+    /// Stops the writer after all earlier commands. Later commands are refused.
     pub fn close(&self) {
         let thread = self.inner.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // Both fail only if the writer is gone already.
+            // Both fail only if the writer has already stopped.
             let _ = self.inner.commands.send(Command::Quit);
             let _ = thread.join();
         }

@@ -1,17 +1,15 @@
-//! The bytes of the control sequences that crossterm spells; the few that it does not know stand where they are needed.
+//! Control sequences from crossterm, as strings. The few it does not have are written where they are used.
 //!
-//! Text and nothing else: crossterm's own ways to a terminal, out and in, are not used.
+//! crossterm's own terminal input and output are not used.
 
 use crossterm::Command;
 
-/// Returns the bytes of a command.
 pub(super) fn ansi(command: impl Command) -> String {
     let mut bytes = String::new();
     append(&mut bytes, command);
     bytes
 }
 
-/// Appends the bytes of a command.
 pub(super) fn append(bytes: &mut String, command: impl Command) {
     // Writing to a string cannot fail.
     let _ = command.write_ansi(bytes);

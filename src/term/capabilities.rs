@@ -1,43 +1,43 @@
-//! What is known about the terminal: what the environment says, corrected by what the terminal itself says.
+//! Terminal capabilities: read from the environment, corrected by the terminal's replies.
 //!
-//! A value that grows as answers arrive. An answer beats a guess; nothing is forgotten.
+//! A reply overrides a guess.
 
-use super::query::{Answer, Rgb};
-use super::surroundings::Surroundings;
+use super::env::TerminalEnv;
+use super::query::{QueryReply, Rgb};
 
-/// What the terminal can do and looks like.
+/// The features and colours of the terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    pub surroundings: Surroundings,
+    pub env: TerminalEnv,
     pub foreground: Option<Rgb>,
     pub background: Option<Rgb>,
-    /// Ctrl-Enter, Shift-Enter and the like can be told from Enter.
+    /// Ctrl-Enter, Shift-Enter and the like can be told apart from Enter.
     pub kitty_keys: bool,
     pub synchronized_output: bool,
-    /// The last word of the terminal on being dark, if it has said one.
+    /// The last colour scheme report: dark or light.
     scheme: Option<bool>,
 }
 
 impl Capabilities {
-    pub fn new(surroundings: Surroundings) -> Self {
-        Self { surroundings, ..Self::default() }
+    pub fn new(env: TerminalEnv) -> Self {
+        Self { env, ..Self::default() }
     }
 
-    /// Tells whether the background is dark, if anything is known about it.
+    /// Returns true if the background is dark, or `None` if that is unknown.
     pub fn is_dark(&self) -> Option<bool> {
-        self.scheme.or_else(|| self.background.map(Rgb::is_dark)).or(self.surroundings.dark)
+        self.scheme.or_else(|| self.background.map(Rgb::is_dark)).or(self.env.dark)
     }
 
-    /// Takes an answer in. Tells whether it changed anything.
-    pub(super) fn learn(&mut self, answer: Answer) -> bool {
+    /// Applies a reply. Returns true if it changed anything.
+    pub(super) fn apply(&mut self, reply: QueryReply) -> bool {
         let before = self.clone();
-        match answer {
-            Answer::Foreground(colour) => self.foreground = Some(colour),
-            Answer::Background(colour) => self.background = Some(colour),
-            Answer::KittyKeys => self.kitty_keys = true,
-            Answer::SynchronizedOutput => self.synchronized_output = true,
-            Answer::Dark(dark) => self.scheme = Some(dark),
-            Answer::End => {}
+        match reply {
+            QueryReply::Foreground(colour) => self.foreground = Some(colour),
+            QueryReply::Background(colour) => self.background = Some(colour),
+            QueryReply::KittyKeys => self.kitty_keys = true,
+            QueryReply::SynchronizedOutput => self.synchronized_output = true,
+            QueryReply::Dark(dark) => self.scheme = Some(dark),
+            QueryReply::End => {}
         }
         *self != before
     }
@@ -48,15 +48,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_terminal_says_beats_what_the_environment_says() {
-        let guessed = Surroundings { dark: Some(true), ..Surroundings::default() };
-        let mut known = Capabilities::new(guessed);
-        assert_eq!(known.is_dark(), Some(true));
-        assert!(known.learn(Answer::Background(Rgb { red: 255, green: 255, blue: 255 })));
-        assert_eq!(known.is_dark(), Some(false));
-        assert!(known.learn(Answer::Dark(true)), "the terminal switched");
-        assert_eq!(known.is_dark(), Some(true));
-        assert!(!known.learn(Answer::Dark(true)));
-        assert!(!known.learn(Answer::End));
+    fn a_reply_overrides_the_environment() {
+        let guess = TerminalEnv { dark: Some(true), ..TerminalEnv::default() };
+        let mut capabilities = Capabilities::new(guess);
+        assert_eq!(capabilities.is_dark(), Some(true));
+        assert!(capabilities.apply(QueryReply::Background(Rgb { red: 255, green: 255, blue: 255 })));
+        assert_eq!(capabilities.is_dark(), Some(false));
+        assert!(capabilities.apply(QueryReply::Dark(true)), "the terminal switched");
+        assert_eq!(capabilities.is_dark(), Some(true));
+        assert!(!capabilities.apply(QueryReply::Dark(true)));
+        assert!(!capabilities.apply(QueryReply::End));
     }
 }

@@ -1,8 +1,8 @@
-//! The terminal device: its own descriptor, its line settings, its size, and bounded reads and writes.
+//! The terminal device: its descriptor, line settings and size, with bounded reads and writes.
 //!
-//! The device is opened anew, so that making it non-blocking changes nothing for the shell that shares our standard
-//! streams. Writes of frames pass a door that can be shut: once the modes are being restored, no frame can follow.
-//! Nothing here blocks without a bound. Knows no mode and no key.
+//! The device is opened anew, so that making it non-blocking does not affect the shell that shares the standard
+//! streams. Frame writes pass a gate: once the modes are being restored, no frame can follow. Nothing here blocks
+//! without a bound. It does not know modes or keys.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,47 +15,47 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::termios::{self, OptionalActions, QueueSelector, Termios};
 
-/// How much is written at once. Small enough that a descriptor that could not be made non-blocking takes it without
-/// waiting once the system says that it can be written to.
+/// Bytes per write. Small enough that a descriptor that could not be made non-blocking takes a chunk without waiting,
+/// once it polls as writable.
 const CHUNK: usize = 4096;
 
-/// A terminal, opened for reading and writing.
+/// A terminal opened for reading and writing.
 #[derive(Debug)]
 pub(super) struct Tty {
     fd: OwnedFd,
-    /// Frames carry the number of the entry they were made in; a shut door takes none.
-    door: Mutex<Door>,
+    /// A frame passes only if its epoch is the open one.
+    gate: Mutex<FrameGate>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Door {
-    Open(Entry),
-    Shut,
+enum FrameGate {
+    Open(ScreenEpoch),
+    Closed,
 }
 
-/// Counts how often the screen was entered, so that a frame of an earlier stay is recognised.
+/// Counts how often the screen was entered, to recognise frames from before the last restore.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry(u64);
+pub(super) struct ScreenEpoch(u64);
 
-impl Entry {
+impl ScreenEpoch {
     pub(super) const fn next(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
-/// What became of a piece of a frame.
+/// Result of writing a piece of a frame.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wrote {
+pub(super) enum WriteOutcome {
     Bytes(usize),
-    /// The terminal takes no more for now.
+    /// The terminal's buffer is full.
     Full,
-    /// The frame belongs to a stay that is over.
+    /// The frame is from an earlier epoch.
     Refused,
     /// The terminal is gone.
     Gone,
 }
 
-/// Why a wait for the terminal ended.
+/// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ready {
     Device,
@@ -71,18 +71,18 @@ impl Tty {
         for path in named.map(PathBuf::from).into_iter().chain([PathBuf::from("/dev/tty")]) {
             let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
             if let Ok(fd) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
-                return Ok(Self::over(fd));
+                return Ok(Self::from_fd(fd));
             }
         }
-        // A container without device files: the descriptor is shared with the shell, so it stays as it is.
-        Ok(Self::over(rustix::io::fcntl_dupfd_cloexec(stdout, 3)?))
+        // A container without device files: the descriptor is shared with the shell, so it stays blocking.
+        Ok(Self::from_fd(rustix::io::fcntl_dupfd_cloexec(stdout, 3)?))
     }
 
-    pub(super) fn over(fd: OwnedFd) -> Self {
-        Self { fd, door: Mutex::new(Door::Shut) }
+    pub(super) fn from_fd(fd: OwnedFd) -> Self {
+        Self { fd, gate: Mutex::new(FrameGate::Closed) }
     }
 
-    /// Returns columns and rows. A terminal that does not know its size is taken for the classic one.
+    /// Returns columns and rows; 80x24 if the terminal does not know its size.
     pub(super) fn size(&self) -> io::Result<(u16, u16)> {
         let size = termios::tcgetwinsize(&self.fd)?;
         Ok(if size.ws_col == 0 || size.ws_row == 0 { (80, 24) } else { (size.ws_col, size.ws_row) })
@@ -101,101 +101,101 @@ impl Tty {
         }
     }
 
-    /// Throws away what was typed and not yet read.
+    /// Discards typed input that was not read yet.
     pub(super) fn discard_input(&self) {
         let _ = termios::tcflush(&self.fd, QueueSelector::IFlush);
     }
 
-    /// Tells whether another process group has the terminal, so that touching it would stop us.
+    /// Returns true if another process group owns the terminal; touching it would stop this process.
     pub(super) fn is_in_background(&self) -> bool {
         termios::tcgetpgrp(&self.fd).is_ok_and(|foreground| foreground != rustix::process::getpgrp())
     }
 
-    fn door(&self) -> MutexGuard<'_, Door> {
-        self.door.lock().unwrap_or_else(PoisonError::into_inner)
+    fn gate(&self) -> MutexGuard<'_, FrameGate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets frames of `entry` through.
-    pub(super) fn open_door(&self, entry: Entry) {
-        *self.door() = Door::Open(entry);
+    /// Lets frames of `epoch` through.
+    pub(super) fn open_gate(&self, epoch: ScreenEpoch) {
+        *self.gate() = FrameGate::Open(epoch);
     }
 
-    /// Lets no frame through from now on. Returns when no piece of one is being written any more.
-    pub(super) fn shut_door(&self) {
-        *self.door() = Door::Shut;
+    /// Blocks all frames. Returns once no piece of a frame is being written.
+    pub(super) fn close_gate(&self) {
+        *self.gate() = FrameGate::Closed;
     }
 
-    /// Returns the stay whose frames are let through now.
-    pub(super) fn entry(&self) -> Option<Entry> {
-        match *self.door() {
-            Door::Open(entry) => Some(entry),
-            Door::Shut => None,
+    /// Returns the epoch whose frames may pass, or `None` if the gate is closed.
+    pub(super) fn epoch(&self) -> Option<ScreenEpoch> {
+        match *self.gate() {
+            FrameGate::Open(epoch) => Some(epoch),
+            FrameGate::Closed => None,
         }
     }
 
-    /// Writes as much of a frame of `entry` as the terminal takes without waiting.
-    pub(super) fn write_frame(&self, entry: Entry, bytes: &[u8]) -> Wrote {
-        let door = self.door();
-        if *door != Door::Open(entry) {
-            return Wrote::Refused;
+    /// Writes as much of a frame as the terminal takes without waiting.
+    pub(super) fn write_frame(&self, epoch: ScreenEpoch, bytes: &[u8]) -> WriteOutcome {
+        let gate = self.gate();
+        if *gate != FrameGate::Open(epoch) {
+            return WriteOutcome::Refused;
         }
         self.write_some(bytes)
     }
 
-    fn write_some(&self, bytes: &[u8]) -> Wrote {
+    fn write_some(&self, bytes: &[u8]) -> WriteOutcome {
         match rustix::io::write(&self.fd, &bytes[..bytes.len().min(CHUNK)]) {
-            Ok(count) => Wrote::Bytes(count),
-            Err(Errno::AGAIN | Errno::INTR) => Wrote::Full,
-            Err(_) => Wrote::Gone,
+            Ok(count) => WriteOutcome::Bytes(count),
+            Err(Errno::AGAIN | Errno::INTR) => WriteOutcome::Full,
+            Err(_) => WriteOutcome::Gone,
         }
     }
 
-    /// Writes all of `bytes`, whatever the door says, and gives up when the terminal takes nothing for `patience`.
-    pub(super) fn write_now(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
-        let _door = self.door();
-        let mut deadline = Instant::now() + patience;
+    /// Writes all of `bytes`, ignoring the gate. Fails if the terminal takes nothing for `timeout`.
+    pub(super) fn write_now(&self, mut bytes: &[u8], timeout: Duration) -> io::Result<()> {
+        let _gate = self.gate();
+        let mut deadline = Instant::now() + timeout;
         while !bytes.is_empty() {
             match self.write_some(bytes) {
-                Wrote::Bytes(count) => {
+                WriteOutcome::Bytes(count) => {
                     bytes = &bytes[count..];
-                    deadline = Instant::now() + patience;
+                    deadline = Instant::now() + timeout;
                 }
-                Wrote::Full => {
+                WriteOutcome::Full => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
                     wait(&[(self.fd.as_fd(), PollFlags::OUT)], Some(left))?;
                 }
-                Wrote::Refused | Wrote::Gone => return Err(io::ErrorKind::BrokenPipe.into()),
+                WriteOutcome::Refused | WriteOutcome::Gone => return Err(io::ErrorKind::BrokenPipe.into()),
             }
         }
         Ok(())
     }
 
-    /// Waits until the terminal takes bytes again, or `wake` is closed.
+    /// Waits until the terminal is writable or `wake` is closed.
     pub(super) fn wait_writable(&self, wake: BorrowedFd<'_>) -> io::Result<Ready> {
         wait(&[(self.fd.as_fd(), PollFlags::OUT), (wake, PollFlags::IN)], None)
     }
 
-    /// Waits until there is something to read, `wake` is closed, or `patience` is over.
-    pub(super) fn wait_readable(&self, wake: BorrowedFd<'_>, patience: Option<Duration>) -> io::Result<Ready> {
-        wait(&[(self.fd.as_fd(), PollFlags::IN), (wake, PollFlags::IN)], patience)
+    /// Waits until there is input, `wake` is closed, or `timeout` has passed.
+    pub(super) fn wait_readable(&self, wake: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<Ready> {
+        wait(&[(self.fd.as_fd(), PollFlags::IN), (wake, PollFlags::IN)], timeout)
     }
 
-    /// Reads what there is. Nothing to read yet is `WouldBlock`; zero bytes mean that the terminal is gone.
+    /// Reads available input. `WouldBlock` if there is none; zero bytes mean that the terminal is gone.
     pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(rustix::io::read(&self.fd, buffer)?)
     }
 }
 
-/// Waits for the first descriptor (the device) or the second (the wake).
-fn wait(watched: &[(BorrowedFd<'_>, PollFlags)], patience: Option<Duration>) -> io::Result<Ready> {
+/// Waits for the first descriptor (the device) or the second (the wake pipe).
+fn wait(watched: &[(BorrowedFd<'_>, PollFlags)], timeout: Option<Duration>) -> io::Result<Ready> {
     let mut polled: Vec<PollFd<'_>> = watched.iter().map(|(fd, flags)| PollFd::from_borrowed_fd(*fd, *flags)).collect();
-    let timeout = patience.and_then(|patience| Timespec::try_from(patience).ok());
+    let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
     match poll(&mut polled, timeout.as_ref()) {
         Ok(0) => Ok(Ready::TimedOut),
-        // An interrupted wait has seen nothing; the caller looks again.
+        // Interrupted; the caller polls again.
         Err(Errno::INTR) => Ok(Ready::TimedOut),
         Ok(_) if polled.get(1).is_some_and(|wake| !wake.revents().is_empty()) => Ok(Ready::Woken),
         Ok(_) => Ok(Ready::Device),

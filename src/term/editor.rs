@@ -1,4 +1,4 @@
-//! Which program the person edits and reads with: the settings of the environment, taken apart as a shell would.
+//! The user's editor and pager: environment variables, split into words as a shell would.
 //!
 //! Pure: finds no file and starts nothing.
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::base::Fault;
 
-/// A program with its own arguments; the file comes after them.
+/// A program and its arguments; the file to open comes after them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
     pub program: String,
@@ -15,9 +15,9 @@ pub struct Tool {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ToolError {
-    #[error("no editor is set: VISUAL and EDITOR are both empty")]
+    #[error("no editor is set: $VISUAL and $EDITOR are both empty")]
     NoEditor,
-    #[error("{variable} is `{value}`, which has a quote that is never closed")]
+    #[error("${variable} has an unclosed quote: `{value}`")]
     OpenQuote { variable: &'static str, value: String },
 }
 
@@ -25,20 +25,20 @@ impl From<ToolError> for Fault {
     fn from(error: ToolError) -> Self {
         let fault = Self::config(error.to_string());
         match error {
-            ToolError::NoEditor => fault.hint("set one in your shell, such as: export EDITOR=vim"),
+            ToolError::NoEditor => fault.hint("set one in your shell, for example: export EDITOR=vim"),
             ToolError::OpenQuote { variable, .. } => {
-                fault.hint(format!("close it, such as: export {variable}='code --wait'"))
+                fault.hint(format!("close the quote, for example: export {variable}='code --wait'"))
             }
         }
     }
 }
 
-/// Returns the person's editor: `VISUAL`, else `EDITOR`.
+/// Returns the user's editor: `VISUAL`, else `EDITOR`.
 pub fn editor(lookup: impl Fn(&str) -> Option<String>) -> Result<Tool, ToolError> {
     first(&lookup, &["VISUAL", "EDITOR"])?.ok_or(ToolError::NoEditor)
 }
 
-/// Returns the person's pager: `PAGER`, else `less`, told to show colours and to leave the screen to us.
+/// Returns the user's pager: `PAGER`, else `less -R`, which shows colours.
 pub fn pager(lookup: impl Fn(&str) -> Option<String>) -> Result<Tool, ToolError> {
     let less = || Tool { program: "less".to_owned(), arguments: vec!["-R".to_owned()] };
     Ok(first(&lookup, &["PAGER"])?.unwrap_or_else(less))
@@ -56,8 +56,8 @@ fn first(lookup: &impl Fn(&str) -> Option<String>, variables: &[&'static str]) -
     Ok(None)
 }
 
-/// Splits a line into words by the quoting rules of the shell, without any of its expansions. None when a quote or a
-/// backslash is left open.
+/// Splits a line into words by the quoting rules of the shell, without its expansions. `None` if a quote or a backslash
+/// is left open.
 pub fn split(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

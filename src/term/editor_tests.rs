@@ -26,16 +26,16 @@ fn words_are_split_as_a_shell_does() {
 }
 
 #[test]
-fn a_missing_editor_is_said_with_what_to_do() {
+fn a_missing_editor_is_an_error_with_a_hint() {
     let fault = Fault::from(editor(with(&[])).unwrap_err());
-    assert_eq!(fault.message, "no editor is set: VISUAL and EDITOR are both empty");
-    assert_eq!(fault.hints, ["set one in your shell, such as: export EDITOR=vim"]);
+    assert_eq!(fault.message, "no editor is set: $VISUAL and $EDITOR are both empty");
+    assert_eq!(fault.hints, ["set one in your shell, for example: export EDITOR=vim"]);
     let fault = Fault::from(editor(with(&[("EDITOR", "vim 'x")])).unwrap_err());
-    assert_eq!(fault.message, "EDITOR is `vim 'x`, which has a quote that is never closed");
+    assert_eq!(fault.message, "$EDITOR has an unclosed quote: `vim 'x`");
 }
 
 #[test]
-fn a_pager_is_always_found() {
+fn the_pager_defaults_to_less() {
     assert_eq!(pager(with(&[])), Ok(tool("less", &["-R"])));
     assert_eq!(pager(with(&[("PAGER", "bat -p")])), Ok(tool("bat", &["-p"])));
 }

@@ -1,29 +1,27 @@
-//! When the next frame is drawn: at once for what a person did, at most so many times a second for everything else, and
-//! never when nothing asked for one.
+//! Frame scheduling: at once for user input, rate-limited for everything else, never without a request.
 //!
-//! Pure: time is handed in, and the answer is a moment to wake up at. Invariants: a request is never lost, only delayed
-//! and merged with others; while a frame is on its way to a slow terminal no other is due; without a request there is
-//! no moment to wake up at.
+//! Pure: the caller passes the time and gets the next deadline. Invariants: a request is never lost, only delayed and
+//! merged with others; no frame is due while one is being written; without a request there is no deadline.
 
 use std::time::{Duration, Instant};
 
-/// Why a frame is wanted.
+/// Why a frame is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A person did something and looks for the effect.
+    /// The user did something and expects to see the effect.
     Input,
-    /// The window changed its size; it may do so a hundred times a second.
+    /// The window was resized, possibly a hundred times a second.
     Resize,
-    /// The work moved on.
+    /// The engine's state changed.
     Engine,
 }
 
-/// How often frames that nobody is waiting for are drawn.
+/// The rate of frames not caused by input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
+pub enum FrameRate {
     #[default]
     Normal,
-    /// The person looks elsewhere, or the line is slow.
+    /// The terminal is unfocused or remote.
     Relaxed,
 }
 
@@ -32,11 +30,11 @@ pub enum Pace {
 pub enum When {
     Now,
     At(Instant),
-    /// As soon as the frame on its way has arrived.
-    AfterLanding,
+    /// As soon as the current frame is written.
+    AfterWrite,
 }
 
-/// The shortest time between frames that a person causes: a wheel can turn faster than any screen.
+/// The shortest time between frames caused by input: a mouse wheel can turn faster than any screen.
 const INPUT_GAP: Duration = Duration::from_millis(8);
 /// Thirty frames a second.
 const NORMAL_GAP: Duration = Duration::from_nanos(1_000_000_000 / 30);
@@ -45,21 +43,21 @@ const RELAXED_GAP: Duration = Duration::from_millis(100);
 /// Decides when frames are drawn.
 #[derive(Clone, Debug, Default)]
 pub struct FrameLimiter {
-    pace: Pace,
+    rate: FrameRate,
     due: Option<Instant>,
-    /// Whether a person waits for the frame that is due.
+    /// The frame that is due was caused by input.
     for_input: bool,
     last: Option<Instant>,
     last_for_input: Option<Instant>,
-    flying: bool,
+    in_flight: bool,
 }
 
 impl FrameLimiter {
-    pub fn set_pace(&mut self, pace: Pace) {
-        self.pace = pace;
+    pub fn set_rate(&mut self, rate: FrameRate) {
+        self.rate = rate;
     }
 
-    /// Asks for a frame. Several requests become one frame, at the earliest of their moments.
+    /// Requests a frame. Several requests become one frame, at the earliest of their times.
     pub fn request(&mut self, now: Instant, reason: Reason) -> When {
         let earliest = match reason {
             Reason::Input => {
@@ -73,54 +71,54 @@ impl FrameLimiter {
         self.when(now)
     }
 
-    /// Asks for a frame at a moment: the next step of something that moves.
+    /// Requests a frame at a given time: the next step of an animation.
     pub fn request_at(&mut self, at: Instant) {
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
     fn gap(&self) -> Duration {
-        match self.pace {
-            Pace::Normal => NORMAL_GAP,
-            Pace::Relaxed => RELAXED_GAP,
+        match self.rate {
+            FrameRate::Normal => NORMAL_GAP,
+            FrameRate::Relaxed => RELAXED_GAP,
         }
     }
 
     fn when(&self, now: Instant) -> When {
         match self.due {
-            _ if self.flying => When::AfterLanding,
+            _ if self.in_flight => When::AfterWrite,
             Some(due) if due > now => When::At(due),
             Some(_) | None => When::Now,
         }
     }
 
-    /// Returns the moment to wake up at, if there is one.
+    /// Returns when to wake up, or `None` if no frame can become due.
     pub fn deadline(&self) -> Option<Instant> {
-        self.due.filter(|_| !self.flying)
+        self.due.filter(|_| !self.in_flight)
     }
 
-    /// Tells whether a frame should be drawn now.
+    /// Returns true if a frame should be drawn now.
     pub fn is_due(&self, now: Instant) -> bool {
         self.deadline().is_some_and(|due| due <= now)
     }
 
-    /// Notes that a frame was drawn, which serves every request so far, and that it is on its way.
-    pub fn drawn(&mut self, now: Instant) {
+    /// Records that a frame was drawn and is being written. It serves every request so far.
+    pub fn on_drawn(&mut self, now: Instant) {
         self.due = None;
         self.last = Some(now);
         if std::mem::take(&mut self.for_input) {
             self.last_for_input = Some(now);
         }
-        self.flying = true;
+        self.in_flight = true;
     }
 
-    /// Notes that the line is taken: what is due stays due until the line is free.
-    pub fn held_up(&mut self) {
-        self.flying = true;
+    /// Records that the writer is busy: a due frame stays due until the writer is free.
+    pub fn on_writer_busy(&mut self) {
+        self.in_flight = true;
     }
 
-    /// Notes that the frame on its way has arrived.
-    pub fn landed(&mut self) {
-        self.flying = false;
+    /// Records that the frame was written.
+    pub fn on_written(&mut self) {
+        self.in_flight = false;
     }
 }
 

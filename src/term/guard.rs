@@ -1,9 +1,8 @@
-//! The one owner of the terminal's modes: what was switched on is recorded, and undone exactly once.
+//! The owner of the terminal's modes: records what was switched on and undoes it exactly once.
 //!
-//! Exit, error, panic, signal, suspension and the editor all come through [`Guard::leave`]. Whoever comes first does the
-//! work, outside of any lock; whoever comes meanwhile waits until it is done, for a bounded time. Every step is
-//! attempted whatever became of the one before. Never panics, and never waits for long: a person who has to kill
-//! the terminal is worse off than one who has to type `reset`.
+//! Exit, error, panic, signal, suspension and the editor all call [`Guard::leave`]. The first caller restores, outside
+//! of any lock; later callers wait until it is done, for a bounded time. Every step is attempted even if an earlier one
+//! failed. Never panics and never waits for long: a hung terminal is worse than one that needs `reset`.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,26 +10,26 @@ use std::time::Duration;
 
 use rustix::termios::Termios;
 
-use super::device::{Entry, Tty};
+use super::device::{ScreenEpoch, Tty};
 use super::modes::{self, Mode};
 
-/// How long the terminal may take nothing before the bytes of a restoration are given up.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// How long somebody waits for another's restoration.
-const TURN: Duration = Duration::from_secs(2);
+/// How long the terminal may take nothing before a restore is given up.
+const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a caller waits for another thread's restore.
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Guard {
     tty: Arc<Tty>,
     state: Mutex<State>,
-    settled: Condvar,
+    phase_changed: Condvar,
 }
 
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    entry: Entry,
-    /// The settings to go back to when the screen is entered again after somebody else had the terminal.
+    epoch: ScreenEpoch,
+    /// The settings to restore when the screen is entered again after another program had the terminal.
     original: Option<Termios>,
 }
 
@@ -40,40 +39,40 @@ enum Phase {
     Entering(Record),
     In(Record),
     Leaving,
-    /// Something broke: the screen is not entered again.
+    /// Restored for good: the screen is not entered again.
     Broken,
 }
 
-/// What was switched on, and what it was before.
+/// The modes that were switched on, and the line settings before that.
 #[derive(Debug)]
 struct Record {
     original: Termios,
     modes: Vec<Mode>,
 }
 
-/// Whose settings are the ones to go back to.
+/// The line settings to restore on leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The terminal's as they are now: at the start, and after the shell had it.
-    Now,
-    /// Those of the entry before: a crashed editor may have left anything.
-    Before,
+    /// The current ones: at the start, and after the shell had the terminal.
+    Current,
+    /// Those of the previous epoch: a crashed editor may have left anything.
+    Previous,
 }
 
 impl Guard {
     pub(super) fn new(tty: Arc<Tty>) -> Self {
-        let state = State { phase: Phase::Out, entry: Entry::default(), original: None };
-        Self { tty, state: Mutex::new(state), settled: Condvar::new() }
+        let state = State { phase: Phase::Out, epoch: ScreenEpoch::default(), original: None };
+        Self { tty, state: Mutex::new(state), phase_changed: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Switches the terminal to raw and into `modes`. On an error everything is as before.
+    /// Switches the terminal to raw mode and into `modes`. On an error everything is restored.
     pub(super) fn enter(&self, modes: &[Mode], origin: Origin) -> io::Result<()> {
         let current = self.tty.settings()?;
-        let (settings, entry) = {
+        let (settings, epoch) = {
             let mut state = self.state();
             match state.phase {
                 Phase::Out => {}
@@ -81,60 +80,61 @@ impl Guard {
                 Phase::Leaving | Phase::Broken => return Err(io::ErrorKind::NotConnected.into()),
             }
             let original = match origin {
-                Origin::Before => state.original.take().unwrap_or(current),
-                Origin::Now => current,
+                Origin::Previous => state.original.take().unwrap_or(current),
+                Origin::Current => current,
             };
             let settings = raw(&original);
-            state.entry = state.entry.next();
-            // The record comes before the first change: whoever has to undo it finds it.
+            state.epoch = state.epoch.next();
+            // Recorded before the first change, so that it can always be undone.
             state.phase = Phase::Entering(Record { original, modes: modes.to_vec() });
-            (settings, state.entry)
+            (settings, state.epoch)
         };
-        let done = self.tty.apply(&settings).and_then(|()| self.tty.write_now(&modes::entering(modes), PATIENCE));
+        let done =
+            self.tty.apply(&settings).and_then(|()| self.tty.write_now(&modes::enter_sequence(modes), WRITE_TIMEOUT));
         {
             let mut state = self.state();
             match std::mem::replace(&mut state.phase, Phase::Out) {
                 Phase::Entering(record) => {
-                    self.tty.open_door(entry);
+                    self.tty.open_gate(epoch);
                     state.phase = Phase::In(record);
                 }
-                // Somebody lost the patience to wait for this and has restored already.
+                // Another thread stopped waiting for this one and has restored already.
                 other => state.phase = other,
             }
-            self.settled.notify_all();
+            self.phase_changed.notify_all();
         }
         done.inspect_err(|_| self.leave())
     }
 
-    /// Undoes everything that is switched on. Does nothing when nothing is.
+    /// Undoes everything that is switched on. Does nothing if nothing is.
     pub(super) fn leave(&self) {
-        self.leave_for(Phase::Out);
+        self.leave_into(Phase::Out);
     }
 
-    /// As [`Guard::leave`], and the screen is never entered again.
-    pub(super) fn leave_for_good(&self) {
-        self.leave_for(Phase::Broken);
+    /// Like [`Guard::leave`], and the screen is never entered again.
+    pub(super) fn leave_permanently(&self) {
+        self.leave_into(Phase::Broken);
     }
 
-    fn leave_for(&self, after: Phase) {
-        let Some(record) = self.take(&after) else { return };
-        self.tty.shut_door();
-        // Somebody else has the terminal: it shows their screen, and touching it would stop this process.
+    fn leave_into(&self, after: Phase) {
+        let Some(record) = self.take_record(&after) else { return };
+        self.tty.close_gate();
+        // Another process group has the terminal: touching it would stop this process.
         if !self.tty.is_in_background() {
-            let _ = self.tty.write_now(&modes::leaving(&record.modes), PATIENCE);
+            let _ = self.tty.write_now(&modes::leave_sequence(&record.modes), WRITE_TIMEOUT);
             self.tty.discard_input();
             let _ = self.tty.apply(&record.original);
         }
         let mut state = self.state();
         state.original = Some(record.original);
         state.phase = after;
-        self.settled.notify_all();
+        self.phase_changed.notify_all();
     }
 
-    /// Takes the record, which makes the caller the one who restores. None when there is nothing left to restore.
-    fn take(&self, after: &Phase) -> Option<Record> {
+    /// Takes the record, which makes the caller the one who restores. `None` if there is nothing to restore.
+    fn take_record(&self, after: &Phase) -> Option<Record> {
         let busy = |state: &mut State| matches!(state.phase, Phase::Leaving | Phase::Entering(_));
-        let waited = self.settled.wait_timeout_while(self.state(), TURN, busy);
+        let waited = self.phase_changed.wait_timeout_while(self.state(), RESTORE_TIMEOUT, busy);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         match std::mem::replace(&mut state.phase, Phase::Leaving) {
             Phase::In(record) | Phase::Entering(record) => Some(record),
@@ -154,7 +154,7 @@ impl Guard {
         }
     }
 
-    /// Records that `mode` is on and returns the bytes that make it so; none when there is nothing to do.
+    /// Records that `mode` is on and returns the bytes that enable it, or `None` if there is nothing to do.
     pub(super) fn switch_on(&self, mode: Mode) -> Option<String> {
         match &mut self.state().phase {
             Phase::In(record) if !record.modes.contains(&mode) => {
@@ -165,7 +165,7 @@ impl Guard {
         }
     }
 
-    /// Records that `mode` is off and returns the bytes that make it so; none when there is nothing to do.
+    /// Records that `mode` is off and returns the bytes that disable it, or `None` if there is nothing to do.
     pub(super) fn switch_off(&self, mode: Mode) -> Option<String> {
         match &mut self.state().phase {
             Phase::In(record) => {
@@ -177,7 +177,7 @@ impl Guard {
         }
     }
 
-    /// Returns what is switched on now, in the order in which it was.
+    /// Returns the active modes, in the order in which they were switched on.
     pub(super) fn modes(&self) -> Vec<Mode> {
         match &self.state().phase {
             Phase::In(record) => record.modes.clone(),
@@ -185,23 +185,23 @@ impl Guard {
         }
     }
 
-    /// Puts the terminal back into what is recorded, after a stop that came without warning. A frame that was on its
-    /// way is cut off: the screen has to be drawn anew in any case.
-    pub(super) fn assert_again(&self) -> io::Result<()> {
-        let (settings, bytes, entry) = {
+    /// Reapplies the recorded modes after an unannounced stop (SIGSTOP, SIGCONT). Cuts off a frame that is being
+    /// written: the screen has to be redrawn anyway.
+    pub(super) fn reapply(&self) -> io::Result<()> {
+        let (settings, bytes, epoch) = {
             let mut state = self.state();
-            state.entry = state.entry.next();
-            let entry = state.entry;
+            state.epoch = state.epoch.next();
+            let epoch = state.epoch;
             match &state.phase {
-                Phase::In(record) => (raw(&record.original), modes::repeating(&record.modes), entry),
+                Phase::In(record) => (raw(&record.original), modes::reapply_sequence(&record.modes), epoch),
                 Phase::Entering(_) | Phase::Out | Phase::Leaving | Phase::Broken => return Ok(()),
             }
         };
-        self.tty.shut_door();
+        self.tty.close_gate();
         self.tty.apply(&settings)?;
-        self.tty.write_now(&bytes, PATIENCE)?;
+        self.tty.write_now(&bytes, WRITE_TIMEOUT)?;
         if matches!(self.state().phase, Phase::In(_)) {
-            self.tty.open_door(entry);
+            self.tty.open_gate(epoch);
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! What comes from the terminal: a thread that reads bytes and hands on what they mean, in the order they came.
+//! Terminal input: a thread that reads bytes and sends parsed events in order.
 //!
-//! The thread sleeps until there is something to read, and can be stopped for good at any moment: after
-//! [`Reader::stop`] not one byte is taken from whoever has the terminal next. A full queue slows the reading, not
-//! the heap. A terminal that is gone is said once and ends the thread; it never turns in circles.
+//! The thread sleeps until there is input. After [`Reader::stop`] it takes no further byte, so the next program gets
+//! all of them. A full queue slows down reading instead of growing. When the terminal is gone, the thread sends
+//! [`Input::Closed`] once and ends.
 
-mod burst;
+mod coalesce;
 mod parser;
 
 use std::io;
@@ -15,64 +15,64 @@ use std::thread::JoinHandle;
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::mpsc;
 
-use self::burst::Gatherer;
+use self::coalesce::Coalescer;
 use self::parser::Parser;
 use super::device::{Ready, Tty};
-use super::query::Answer;
+use super::query::QueryReply;
 use crate::base::keys::Input;
 
-/// Something that was read.
+/// An event read from the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum ReaderEvent {
     Input(Input),
-    Answer(Answer),
+    Reply(QueryReply),
 }
 
-/// How many reads may wait for the loop before the terminal has to wait.
+/// Batches that may wait for the main loop before reading pauses.
 const QUEUE: usize = 64;
-/// How much is taken in one go before it is handed on.
+/// The most bytes read at once.
 const BATCH: usize = 64 << 10;
 
 pub(super) struct Reader {
     wake: Option<OwnedFd>,
     thread: Option<JoinHandle<()>>,
-    heard: mpsc::Receiver<Vec<Heard>>,
+    events: mpsc::Receiver<Vec<ReaderEvent>>,
 }
 
 impl Reader {
     pub(super) fn start(tty: Arc<Tty>) -> io::Result<Self> {
-        let (asleep, wake) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (sender, heard) = mpsc::channel(QUEUE);
+        let (wake_pipe, wake) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (sender, events) = mpsc::channel(QUEUE);
         let thread =
-            std::thread::Builder::new().name("terminal input".into()).spawn(move || read(&tty, &asleep, &sender))?;
-        Ok(Self { wake: Some(wake), thread: Some(thread), heard })
+            std::thread::Builder::new().name("terminal input".into()).spawn(move || read(&tty, &wake_pipe, &sender))?;
+        Ok(Self { wake: Some(wake), thread: Some(thread), events })
     }
 
-    /// Returns a reader that hears what is handed to it.
+    /// Returns a reader fed by a channel.
     #[cfg(test)]
-    pub(super) fn handed() -> (Self, mpsc::Sender<Vec<Heard>>) {
-        let (sender, heard) = mpsc::channel(QUEUE);
-        (Self { wake: None, thread: None, heard }, sender)
+    pub(super) fn from_channel() -> (Self, mpsc::Sender<Vec<ReaderEvent>>) {
+        let (sender, events) = mpsc::channel(QUEUE);
+        (Self { wake: None, thread: None, events }, sender)
     }
 
-    /// Waits for the next things that were read together. None when nothing can follow.
-    pub(super) async fn next(&mut self) -> Option<Vec<Heard>> {
-        self.heard.recv().await
+    /// Waits for the next batch. `None` if no more can follow.
+    pub(super) async fn next(&mut self) -> Option<Vec<ReaderEvent>> {
+        self.events.recv().await
     }
 
-    /// Stops reading. When this returns, no byte is taken from the terminal any more. What was read is returned.
-    pub(super) fn stop(mut self) -> Vec<Heard> {
-        self.end();
+    /// Stops reading and returns the unread events. After this no byte is taken from the terminal.
+    pub(super) fn stop(mut self) -> Vec<ReaderEvent> {
+        self.shut_down();
         let mut left = Vec::new();
-        while let Ok(more) = self.heard.try_recv() {
+        while let Ok(more) = self.events.try_recv() {
             left.extend(more);
         }
         left
     }
 
-    fn end(&mut self) {
-        // Closed first: a thread that waits for room in the queue has to see it.
-        self.heard.close();
+    fn shut_down(&mut self) {
+        // Closed first, so that a thread blocked on a full queue notices.
+        self.events.close();
         self.wake.take();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -82,53 +82,55 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.end();
+        self.shut_down();
     }
 }
 
-fn read(tty: &Tty, asleep: &OwnedFd, heard: &mpsc::Sender<Vec<Heard>>) {
+fn read(tty: &Tty, wake_pipe: &OwnedFd, events: &mpsc::Sender<Vec<ReaderEvent>>) {
     let mut parser = Parser::default();
-    let mut gatherer = Gatherer::default();
+    let mut coalescer = Coalescer::default();
     let mut buffer = vec![0; BATCH];
     loop {
-        let end = match tty.wait_readable(asleep.as_fd(), parser.patience()) {
+        let state = match tty.wait_readable(wake_pipe.as_fd(), parser.timeout()) {
             Ok(Ready::Woken) => return,
             Ok(Ready::TimedOut) => {
-                parser.give_up_waiting();
-                End::Open
+                parser.on_timeout();
+                DeviceState::Open
             }
             Ok(Ready::Device) => fill(tty, &mut parser, &mut buffer),
-            Err(_) => End::Gone,
+            Err(_) => DeviceState::Gone,
         };
-        let mut batch = gatherer.gather(parser.take());
-        if end == End::Gone {
-            batch.push(Heard::Input(Input::Closed));
+        let mut batch = coalescer.coalesce(parser.take());
+        if state == DeviceState::Gone {
+            batch.push(ReaderEvent::Input(Input::Closed));
         }
-        if !batch.is_empty() && heard.blocking_send(batch).is_err() {
+        if !batch.is_empty() && events.blocking_send(batch).is_err() {
             return;
         }
-        if end == End::Gone {
+        if state == DeviceState::Gone {
             return;
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum DeviceState {
     Open,
     Gone,
 }
 
-/// Reads what is there, at most one batch.
-fn fill(tty: &Tty, parser: &mut Parser, buffer: &mut [u8]) -> End {
+/// Reads at most one batch.
+fn fill(tty: &Tty, parser: &mut Parser, buffer: &mut [u8]) -> DeviceState {
     match tty.read(buffer) {
-        Ok(0) => End::Gone,
+        Ok(0) => DeviceState::Gone,
         Ok(count) => {
             parser.feed(&buffer[..count]);
-            End::Open
+            DeviceState::Open
         }
-        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => End::Open,
-        Err(_) => End::Gone,
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+            DeviceState::Open
+        }
+        Err(_) => DeviceState::Gone,
     }
 }
 

@@ -1,7 +1,7 @@
-//! The modes that a terminal can be switched into, each with the bytes that switch it on and off.
+//! The terminal modes, each with the sequences that switch it on and off.
 //!
-//! A table and nothing else: who switches, when, and in which order is decided by the guard. Every mode leaves the
-//! terminal as it was before; where a terminal can remember its old state, it is asked to.
+//! A table; the guard decides when and in which order. Every mode restores the previous state; where the terminal can
+//! save its own state, that is used.
 
 use crossterm::cursor::Show;
 use crossterm::event::{
@@ -13,17 +13,17 @@ use crossterm::terminal::{EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlte
 
 use super::ansi::ansi;
 
-/// Something the terminal is switched into and has to be switched out of again.
+/// A terminal mode that must be undone on exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
-    /// The window title is kept aside by the terminal.
+    /// The window title is saved on the terminal's stack.
     Title,
     AlternateScreen,
     BracketedPaste,
     FocusEvents,
-    /// Keys that old terminals confuse are reported apart (the kitty protocol, first level).
+    /// Keys that old terminals confuse are reported distinctly (kitty protocol, first level).
     KittyKeys,
-    /// The terminal tells when it turns light or dark.
+    /// The terminal reports when it turns light or dark.
     SchemeReports,
     /// Clicks, wheel and drags are reported; the terminal's own selection needs shift.
     Mouse,
@@ -32,7 +32,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// What every screen needs, in the order in which it is switched on.
+    /// The modes that every screen needs, in the order in which they are switched on.
     pub const SCREEN: [Self; 4] = [Self::Title, Self::AlternateScreen, Self::BracketedPaste, Self::FocusEvents];
 
     pub(super) fn set(self) -> String {
@@ -45,7 +45,7 @@ impl Mode {
             Self::SchemeReports => "\x1b[?2031h".to_owned(),
             // Not crossterm's capture: that asks for every move of the mouse, which wakes the program for nothing.
             Self::Mouse => "\x1b[?1000h\x1b[?1002h\x1b[?1006h".to_owned(),
-            // Some terminals have this on from the start: it is put back, not switched off.
+            // On by default in some terminals, so its old state is saved and restored.
             Self::WheelAsArrows => "\x1b[?1007s\x1b[?1007h".to_owned(),
         }
     }
@@ -63,8 +63,7 @@ impl Mode {
         }
     }
 
-    /// Tells whether setting it a second time has no second effect, so that it may be asserted again after a stop that
-    /// nobody announced.
+    /// Returns true if setting it twice has no further effect, so that it may be repeated after an unannounced stop.
     const fn is_idempotent(self) -> bool {
         match self {
             Self::BracketedPaste | Self::FocusEvents | Self::SchemeReports | Self::Mouse => true,
@@ -76,26 +75,26 @@ impl Mode {
 const END_STRING: &str = "\x1b\\";
 const END_LINK: &str = "\x1b]8;;\x1b\\";
 
-/// Ends whatever a cut frame may have left open: a string, a synchronized update, a style, a link.
-fn settling() -> String {
+/// Ends what a cut-off frame may have left open: a string, a synchronized update, a style, a link.
+fn reset_sequence() -> String {
     [END_STRING, &ansi(EndSynchronizedUpdate), &ansi(SetAttribute(Attribute::Reset)), END_LINK].concat()
 }
 
-/// Returns the bytes that switch the modes on, in their order.
-pub(super) fn entering(modes: &[Mode]) -> Vec<u8> {
+/// Returns the bytes that switch the modes on, in order.
+pub(super) fn enter_sequence(modes: &[Mode]) -> Vec<u8> {
     modes.iter().flat_map(|mode| mode.set().into_bytes()).collect()
 }
 
-/// Returns the bytes that switch the modes off, the last one first.
-pub(super) fn leaving(modes: &[Mode]) -> Vec<u8> {
+/// Returns the bytes that switch the modes off, in reverse order.
+pub(super) fn leave_sequence(modes: &[Mode]) -> Vec<u8> {
     let unset = modes.iter().rev().map(|mode| mode.unset());
-    [settling(), ansi(Show)].into_iter().chain(unset).flat_map(String::into_bytes).collect()
+    [reset_sequence(), ansi(Show)].into_iter().chain(unset).flat_map(String::into_bytes).collect()
 }
 
-/// Returns the bytes that repeat what another program may have switched off while this one was stopped.
-pub(super) fn repeating(modes: &[Mode]) -> Vec<u8> {
+/// Returns the bytes that restore modes that another program may have switched off while this one was stopped.
+pub(super) fn reapply_sequence(modes: &[Mode]) -> Vec<u8> {
     let set = modes.iter().filter(|mode| mode.is_idempotent()).map(|mode| mode.set());
-    [settling()].into_iter().chain(set).flat_map(String::into_bytes).collect()
+    [reset_sequence()].into_iter().chain(set).flat_map(String::into_bytes).collect()
 }
 
 #[cfg(test)]

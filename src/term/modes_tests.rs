@@ -28,7 +28,7 @@ fn every_private_mode_that_is_set_is_unset_or_put_back() {
 #[test]
 fn modes_are_left_in_reverse_so_that_the_key_stack_of_the_shell_is_never_touched() {
     let modes = [Mode::Title, Mode::AlternateScreen, Mode::KittyKeys];
-    let text = String::from_utf8(leaving(&modes)).unwrap();
+    let text = String::from_utf8(leave_sequence(&modes)).unwrap();
     let at = |mode: Mode| text.find(&mode.unset()).unwrap();
     assert!(at(Mode::KittyKeys) < at(Mode::AlternateScreen), "the keys belong to the alternate screen");
     assert!(at(Mode::AlternateScreen) < at(Mode::Title));
@@ -37,8 +37,8 @@ fn modes_are_left_in_reverse_so_that_the_key_stack_of_the_shell_is_never_touched
 }
 
 #[test]
-fn what_is_repeated_after_a_stop_pushes_nothing_twice() {
-    let text = String::from_utf8(repeating(&ALL)).unwrap();
+fn reapplying_modes_pushes_nothing_twice() {
+    let text = String::from_utf8(reapply_sequence(&ALL)).unwrap();
     assert!(text.contains("\x1b[?2004h"));
     for pushed in ["\x1b[>1u", "\x1b[22;2t", "\x1b[?1049h", "\x1b[?1007s"] {
         assert!(!text.contains(pushed), "{pushed:?}");

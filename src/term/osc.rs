@@ -1,21 +1,21 @@
-//! Operating system commands: control strings that speak to the terminal program and not to its screen.
+//! Operating system commands (OSC): control strings for the terminal program rather than its screen.
 //!
-//! Every text in one has passed the sanitiser, so that nothing can end the string early or begin another.
+//! All text in them is sanitised, so that it cannot end the string early or begin another.
 
-use super::surroundings::Multiplexer;
+use super::env::Multiplexer;
 use crate::base::sanitize;
 
-/// Returns a command. The body must hold no control character.
+/// Returns an OSC command. The body must not contain control characters.
 pub(super) fn command(body: &str) -> String {
     debug_assert!(!body.contains(char::is_control), "{body:?} would end the command");
     format!("\x1b]{body}\x1b\\")
 }
 
-/// Wraps a command so that tmux or screen hands it on to the terminal behind them.
+/// Wraps a command so that tmux or screen passes it on to the outer terminal.
 pub(super) fn pass_through(command: &str, multiplexer: Option<Multiplexer>) -> String {
     match multiplexer {
         Some(Multiplexer::Tmux) => format!("\x1bPtmux;{}\x1b\\", command.replace('\x1b', "\x1b\x1b")),
-        // A string inside a string: its own end would end the outer one, so it ends with a bell.
+        // The inner terminator would end the outer string, so the inner one ends with a bell.
         Some(Multiplexer::Screen) => {
             let inner = command.strip_suffix("\x1b\\").map_or_else(|| command.to_owned(), |body| format!("{body}\x07"));
             format!("\x1bP{inner}\x1b\\")
@@ -25,7 +25,7 @@ pub(super) fn pass_through(command: &str, multiplexer: Option<Multiplexer>) -> S
 }
 
 /// Returns `text` as one safe line of at most `limit` characters.
-pub(super) fn words(text: &str, limit: usize) -> String {
+pub(super) fn safe_line(text: &str, limit: usize) -> String {
     let line = sanitize::line(text);
     let mut chars = line.trim().chars();
     let mut out: String = chars.by_ref().take(limit).collect();

@@ -1,21 +1,21 @@
-//! What a panic does to the terminal: the modes are restored first, then the report is printed where it can be read.
+//! Panic handling: restores the terminal first, then prints the report.
 //!
-//! Any thread and any task counts: a panic that somebody catches has already printed over the screen, so the screen is
-//! over. The loop hears of it and ends in order. Hooks of others are called after ours and are not replaced.
+//! Applies to every thread and task: even a caught panic has printed over the screen, so the screen is closed. The main
+//! loop gets a stop and quits in order. The previous hook runs afterwards.
 
 use std::sync::Arc;
 
 use super::guard::Guard;
-use super::signals::{Stop, Stops};
+use super::signals::{Stop, StopSender};
 
-/// Makes every panic from now on restore what `guard` holds.
-pub(super) fn restore_on_panic(guard: &Arc<Guard>, stops: Stops) {
-    // Weak, so that the hook, which stays for the life of the process, does not keep the terminal open.
+/// Installs a hook that restores the modes of `guard` on every panic.
+pub(super) fn restore_on_panic(guard: &Arc<Guard>, stops: StopSender) {
+    // Weak, so that the hook, which lives as long as the process, does not keep the terminal open.
     let guard = Arc::downgrade(guard);
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if let Some(guard) = guard.upgrade() {
-            guard.leave_for_good();
+            guard.leave_permanently();
             stops.send(Stop::Panic);
         }
         report(panic);

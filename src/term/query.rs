@@ -1,22 +1,22 @@
-//! What the terminal is asked about itself, and its answers as values.
+//! Queries to the terminal about itself, and its replies as values.
 //!
-//! Questions are asked once, all together, and end with one that every terminal answers, so that "no answer" is known
-//! without waiting for a clock. Answers are read by the reader of the keys and never become keys, however late they come.
+//! Queries are sent once, all together, and end with one that every terminal answers, so that "no reply" is known
+//! without a timeout. The input reader parses replies; they never become keys, however late they arrive.
 
-use super::surroundings::{Multiplexer, Surroundings};
+use super::env::{Multiplexer, TerminalEnv};
 
-/// Something the terminal said about itself.
+/// A reply of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum QueryReply {
     Foreground(Rgb),
     Background(Rgb),
-    /// It understands the kitty keyboard protocol.
+    /// It supports the kitty keyboard protocol.
     KittyKeys,
-    /// It draws a synchronized update as one.
+    /// It supports synchronized updates.
     SynchronizedOutput,
-    /// It has turned dark (`true`) or light.
+    /// Its colour scheme is dark (`true`) or light.
     Dark(bool),
-    /// The end of the answers.
+    /// The last reply.
     End,
 }
 
@@ -29,14 +29,14 @@ pub struct Rgb {
 }
 
 impl Rgb {
-    /// Tells whether text on this background should be light.
+    /// Returns true if text on this background should be light.
     pub fn is_dark(self) -> bool {
         // Perceived brightness, weights of Rec. 709 in thousandths.
         let brightness = u32::from(self.red) * 213 + u32::from(self.green) * 715 + u32::from(self.blue) * 72;
         brightness < 1000 * 128
     }
 
-    /// Reads the forms in which terminals write a colour: `rgb:ff/ff/ff`, `rgb:ffff/ffff/ffff`, `rgba:…`, `#rrggbb`.
+    /// Parses `rgb:ff/ff/ff`, `rgb:ffff/ffff/ffff`, `rgba:…` and `#rrggbb`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix('#') {
             let part = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
@@ -61,18 +61,18 @@ fn channel(digits: &str) -> Option<u8> {
 const COLOURS: &str = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\";
 const KITTY_KEYS: &str = "\x1b[?u";
 const SYNCHRONIZED_OUTPUT: &str = "\x1b[?2026$p";
-/// The question that every terminal answers.
+/// Primary device attributes, which every terminal answers.
 const END: &str = "\x1b[c";
 
-/// Returns the questions for a terminal in these surroundings; none for one that would show them.
-pub(super) fn questions(surroundings: &Surroundings) -> Option<String> {
-    if surroundings.is_dumb {
+/// Returns the queries for a terminal, or `None` if it would show them as text.
+pub(super) fn queries(env: &TerminalEnv) -> Option<String> {
+    if env.is_dumb {
         return None;
     }
-    let parts: &[&str] = match surroundings.multiplexer {
-        // It may pass them on to a terminal whose answer comes when another window has the keys.
+    let parts: &[&str] = match env.multiplexer {
+        // It may pass them on to a terminal that replies when another window has the input.
         Some(Multiplexer::Screen) => return None,
-        // It answers for itself and knows no kitty keys.
+        // It answers for itself and does not support kitty keys.
         Some(Multiplexer::Tmux) => &[COLOURS, SYNCHRONIZED_OUTPUT, END],
         Some(Multiplexer::Zellij) | None => &[COLOURS, KITTY_KEYS, SYNCHRONIZED_OUTPUT, END],
     };

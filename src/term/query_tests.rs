@@ -13,7 +13,7 @@ fn colours_are_read_in_every_form_that_terminals_write() {
 }
 
 #[test]
-fn dark_and_light_are_told_apart_as_eyes_do() {
+fn dark_and_light_follow_perceived_brightness() {
     let rgb = |red, green, blue| Rgb { red, green, blue };
     assert!(rgb(0, 0, 0).is_dark());
     assert!(rgb(40, 44, 52).is_dark());
@@ -23,11 +23,11 @@ fn dark_and_light_are_told_apart_as_eyes_do() {
 }
 
 #[test]
-fn nothing_is_asked_where_the_question_would_be_shown() {
-    let dumb = Surroundings { is_dumb: true, ..Surroundings::default() };
-    assert_eq!(questions(&dumb), None);
-    let screen = Surroundings { multiplexer: Some(Multiplexer::Screen), ..Surroundings::default() };
-    assert_eq!(questions(&screen), None);
-    let asked = questions(&Surroundings::default()).unwrap();
-    assert!(asked.ends_with(END), "the last question is the one that is always answered");
+fn no_query_is_sent_where_it_would_be_shown_as_text() {
+    let dumb = TerminalEnv { is_dumb: true, ..TerminalEnv::default() };
+    assert_eq!(queries(&dumb), None);
+    let screen = TerminalEnv { multiplexer: Some(Multiplexer::Screen), ..TerminalEnv::default() };
+    assert_eq!(queries(&screen), None);
+    let sent = queries(&TerminalEnv::default()).unwrap();
+    assert!(sent.ends_with(END), "the last query is the one that is always answered");
 }

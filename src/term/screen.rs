@@ -1,7 +1,7 @@
-//! What is shown: two buffers, the difference between them, and the bytes of one frame.
+//! The screen: two buffers, their difference, and the bytes of one frame.
 //!
-//! A frame is one piece: it begins and ends a synchronized update, so that terminals which know them show it at once.
-//! A frame that changes nothing has no bytes. Touches no device.
+//! A frame is one synchronized update, so that terminals which support them show it at once. A frame that changes
+//! nothing has no bytes. Does not touch the device.
 
 use std::convert::Infallible;
 
@@ -12,48 +12,48 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
 
 use super::ansi::ansi;
-use super::canvas::Canvas;
+use super::renderer::Renderer;
 
 pub(super) struct Screen {
-    terminal: ratatui::Terminal<Wishes>,
-    canvas: Canvas,
-    /// What the terminal shows; unknown at first, and after anybody else wrote to it.
+    terminal: ratatui::Terminal<RecordingBackend>,
+    renderer: Renderer,
+    /// The content of the terminal. `None` at first, and after another program wrote to it.
     shown: Option<Buffer>,
 }
 
 impl Screen {
     pub(super) fn new(columns: u16, rows: u16) -> Self {
-        let wishes = Wishes { size: Size::new(columns, rows), cursor: None, is_cursor_wanted: false };
-        let Ok(terminal) = ratatui::Terminal::new(wishes);
-        Self { terminal, canvas: Canvas::new(), shown: None }
+        let backend = RecordingBackend { size: Size::new(columns, rows), cursor: None, is_cursor_visible: false };
+        let Ok(terminal) = ratatui::Terminal::new(backend);
+        Self { terminal, renderer: Renderer::new(), shown: None }
     }
 
     pub(super) fn resize(&mut self, columns: u16, rows: u16) {
         self.terminal.backend_mut().size = Size::new(columns, rows);
-        // A terminal that changes its size moves what it shows in its own way.
+        // Terminals reflow their content on a resize.
         self.shown = None;
     }
 
-    /// Draws everything in the next frame: what the terminal shows is not known any more.
+    /// Redraws everything in the next frame, because what the terminal shows is unknown.
     pub(super) fn invalidate(&mut self) {
         self.shown = None;
     }
 
-    /// Draws a frame and returns its bytes; none when it looks like the last one.
+    /// Draws a frame and returns its bytes, empty if nothing changed.
     pub(super) fn compose(&mut self, view: impl FnOnce(&mut Frame<'_>)) -> Vec<u8> {
         let Ok(frame) = self.terminal.draw(view);
         let next = frame.buffer;
         let shown = self.shown.get_or_insert_with(|| {
-            self.canvas.clear();
+            self.renderer.clear();
             Buffer::empty(Rect::ZERO)
         });
         if shown.area != next.area {
             *shown = Buffer::empty(next.area);
         }
-        self.canvas.paint(shown, next);
+        self.renderer.paint(shown, next);
         shown.clone_from(next);
-        self.canvas.place_cursor(self.terminal.backend().cursor());
-        let changes = self.canvas.take();
+        self.renderer.place_cursor(self.terminal.backend().cursor());
+        let changes = self.renderer.take();
         if changes.is_empty() {
             return Vec::new();
         }
@@ -61,20 +61,20 @@ impl Screen {
     }
 }
 
-/// What the drawing library asks of a terminal, noted. The cells themselves are compared and drawn by the canvas.
-struct Wishes {
+/// A ratatui backend that records the cursor. Cells are compared and drawn by [`Renderer`].
+struct RecordingBackend {
     size: Size,
     cursor: Option<Position>,
-    is_cursor_wanted: bool,
+    is_cursor_visible: bool,
 }
 
-impl Wishes {
+impl RecordingBackend {
     fn cursor(&self) -> Option<Position> {
-        self.cursor.filter(|_| self.is_cursor_wanted)
+        self.cursor.filter(|_| self.is_cursor_visible)
     }
 }
 
-impl Backend for Wishes {
+impl Backend for RecordingBackend {
     type Error = Infallible;
 
     fn draw<'a, I>(&mut self, _: I) -> Result<(), Infallible>
@@ -85,12 +85,12 @@ impl Backend for Wishes {
     }
 
     fn hide_cursor(&mut self) -> Result<(), Infallible> {
-        self.is_cursor_wanted = false;
+        self.is_cursor_visible = false;
         Ok(())
     }
 
     fn show_cursor(&mut self) -> Result<(), Infallible> {
-        self.is_cursor_wanted = true;
+        self.is_cursor_visible = true;
         Ok(())
     }
 

@@ -7,10 +7,10 @@ use std::num::NonZeroU16;
 
 use super::*;
 
-/// A terminal that shows what it is sent.
-struct Shown(vt100::Parser);
+/// A terminal emulator.
+struct Emulated(vt100::Parser);
 
-impl Shown {
+impl Emulated {
     fn new(columns: u16, rows: u16) -> Self {
         Self(vt100::Parser::new(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(columns).unwrap(), 0))
     }
@@ -54,7 +54,7 @@ fn a_frame_that_changes_nothing_has_no_bytes() {
 }
 
 #[test]
-fn one_changed_cell_costs_one_cell() {
+fn one_changed_cell_writes_one_cell() {
     let mut screen = Screen::new(200, 60);
     screen.compose(text(&["hello world"]));
     let bytes = screen.compose(text(&["hello_world"]));
@@ -62,46 +62,46 @@ fn one_changed_cell_costs_one_cell() {
 }
 
 #[test]
-fn after_invalidation_everything_is_drawn_anew() {
+fn after_invalidation_everything_is_redrawn() {
     let mut screen = Screen::new(20, 3);
-    let mut shown = Shown::new(20, 3);
-    shown.take(&screen.compose(text(&["hello", "world"])));
-    shown.take(b"\x1b[1;1Hrubbish\x1b[3;4Hmore");
+    let mut emulated = Emulated::new(20, 3);
+    emulated.take(&screen.compose(text(&["hello", "world"])));
+    emulated.take(b"\x1b[1;1Hrubbish\x1b[3;4Hmore");
     screen.invalidate();
-    shown.take(&screen.compose(text(&["hello", "world"])));
-    assert_eq!(shown.text(), ["hello", "world", ""]);
+    emulated.take(&screen.compose(text(&["hello", "world"])));
+    assert_eq!(emulated.text(), ["hello", "world", ""]);
 }
 
 #[test]
-fn a_new_size_draws_everything_anew() {
+fn a_resize_redraws_everything() {
     let mut screen = Screen::new(20, 3);
     screen.compose(text(&["hello"]));
     screen.resize(40, 10);
-    let mut shown = Shown::new(40, 10);
-    shown.take(b"rubbish of the old size");
-    shown.take(&screen.compose(|frame| {
+    let mut emulated = Emulated::new(40, 10);
+    emulated.take(b"rubbish of the old size");
+    emulated.take(&screen.compose(|frame| {
         assert_eq!(frame.area(), Rect::new(0, 0, 40, 10));
         text(&["hello"])(frame);
     }));
-    assert_eq!(shown.text()[0], "hello");
+    assert_eq!(emulated.text()[0], "hello");
 }
 
 #[test]
-fn the_cursor_is_where_it_was_put_and_hidden_otherwise() {
+fn the_cursor_is_shown_where_it_was_set_and_hidden_otherwise() {
     let mut screen = Screen::new(20, 3);
-    let mut shown = Shown::new(20, 3);
-    shown.take(&screen.compose(|frame| {
+    let mut emulated = Emulated::new(20, 3);
+    emulated.take(&screen.compose(|frame| {
         text(&["hello", "world"])(frame);
         frame.set_cursor_position(Position::new(3, 1));
     }));
-    assert!(!shown.0.screen().hide_cursor());
-    assert_eq!(shown.0.screen().cursor_position(), (1, 3));
-    shown.take(&screen.compose(text(&["hello", "world"])));
-    assert!(shown.0.screen().hide_cursor());
+    assert!(!emulated.0.screen().hide_cursor());
+    assert_eq!(emulated.0.screen().cursor_position(), (1, 3));
+    emulated.take(&screen.compose(text(&["hello", "world"])));
+    assert!(emulated.0.screen().hide_cursor());
 }
 
 #[test]
-fn nothing_in_a_cell_can_steer_the_terminal() {
+fn control_characters_in_a_cell_are_not_written() {
     let mut screen = Screen::new(20, 2);
     let bytes = screen.compose(|frame| {
         for (x, symbol) in (0..).zip(["\x1b]0;evil\x07", "\x1b[2J", "\u{9b}2J", "", "\r\n", "ok"]) {
@@ -113,7 +113,7 @@ fn nothing_in_a_cell_can_steer_the_terminal() {
     assert_eq!(text.matches("\x1b[2J").count(), 1, "only the one that begins the first frame");
 }
 
-/// Draws one buffer.
+/// A widget that draws one buffer.
 struct Drawn<'a>(&'a Buffer);
 
 impl Widget for Drawn<'_> {
@@ -173,15 +173,15 @@ fn any_buffer() -> impl Strategy<Value = Buffer> {
 }
 
 proptest! {
-    /// Whatever was shown before, after a frame the terminal shows the frame: text, colours and attributes.
+    /// After a frame the terminal shows it: text, colours and attributes.
     #[test]
     fn the_terminal_shows_what_was_drawn(buffers in prop::collection::vec(any_buffer(), 1..5)) {
         let mut screen = Screen::new(WIDTH, HEIGHT);
-        let mut shown = Shown::new(WIDTH, HEIGHT);
+        let mut emulated = Emulated::new(WIDTH, HEIGHT);
         for buffer in &buffers {
-            shown.take(&screen.compose(|frame| frame.render_widget(Drawn(buffer), frame.area())));
+            emulated.take(&screen.compose(|frame| frame.render_widget(Drawn(buffer), frame.area())));
             for at in buffer.area.positions() {
-                let cell = shown.0.screen().cell(at.y, at.x).unwrap();
+                let cell = emulated.0.screen().cell(at.y, at.x).unwrap();
                 let ours = &buffer[at];
                 if cell.is_wide_continuation() {
                     continue;
@@ -200,7 +200,7 @@ proptest! {
 }
 
 #[test]
-fn an_emoji_that_a_terminal_takes_for_narrower_or_wider_leaves_nothing_of_what_stood_there() {
+fn an_emoji_of_uncertain_width_leaves_no_old_content() {
     for emoji in ["\u{2708}\u{fe0f}", "\u{1f3f3}\u{fe0f}\u{200d}\u{1f308}", "\u{1f469}\u{200d}\u{1f467}"] {
         let mut screen = Screen::new(20, 1);
         screen.compose(|frame| frame.buffer_mut().set_string(0, 0, "old words stood here", Style::new()));
@@ -210,7 +210,7 @@ fn an_emoji_that_a_terminal_takes_for_narrower_or_wider_leaves_nothing_of_what_s
         let (before, after) = text.split_once(emoji).unwrap();
         let (_, blank) = before.rsplit_once("  ").expect("its columns are emptied first");
         assert!(blank.starts_with('\u{1b}') && blank.len() < 12, "the cursor goes back to its first column: {text:?}");
-        // However far a terminal let it reach, what follows is put where it belongs again.
+        // The cells after it are redrawn, however wide a terminal drew it.
         let reach = emoji.chars().count() * 2 - 2;
         assert!(after.contains(&" ords stood here"[..reach.min(8)]) && after.starts_with('\u{1b}'), "{text:?}");
     }

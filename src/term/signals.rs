@@ -1,8 +1,8 @@
-//! Signals as values: those that end the program, and those of job control and the window.
+//! Signals as values: those that end the program, and those of job control and window size.
 //!
-//! The ending ones have a task of their own, so that they are heard while the loop is busy. The first asks for an orderly
-//! end; repeated after a moment it is obeyed at once, with the terminal restored. While an editor has the terminal,
-//! the keys that interrupt and quit are meant for the editor. Does not decide what an orderly end is.
+//! A separate task listens for the ending signals, so that they arrive while the main loop is busy. The first requests
+//! an orderly exit; a second one, after a short delay, exits at once with the terminal restored. While an editor has
+//! the terminal, interrupt and quit are the editor's. Does not decide what an orderly exit is.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use super::guard::Guard;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     Signal(StopSignal),
-    /// Something panicked, somewhere. The terminal is already restored and the report printed.
+    /// A panic. The terminal is already restored and the report printed.
     Panic,
 }
 
@@ -33,7 +33,7 @@ pub enum StopSignal {
 }
 
 impl Stop {
-    /// Returns the exit code that tells the shell why.
+    /// Returns the exit code for the shell.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Signal(StopSignal::Hangup) => 128 + 1,
@@ -45,107 +45,110 @@ impl Stop {
     }
 }
 
-/// How long after the first request to end a second one is taken as impatience. Shells and kernels send the first one
-/// twice within moments.
-const IMPATIENCE: Duration = Duration::from_millis(500);
+/// After this delay a second signal forces the exit. Shells and kernels send the first one twice within moments.
+const FORCE_AFTER: Duration = Duration::from_millis(500);
 
-/// How long after an editor has ended an interrupt is still taken for the editor's: the one key reaches both, and it may be
-/// heard here after the end that it brought about there. Our own screen gets it as a key and never as a signal.
-const AFTERMATH: Duration = Duration::from_millis(500);
+/// How long after the editor has ended an interrupt still counts as the editor's. The key reaches both processes, and
+/// the signal may arrive here after the editor's exit. On our own screen Ctrl-C is a key, never a signal.
+const HAND_OFF_GRACE: Duration = Duration::from_millis(500);
 
-/// Whether another program has the terminal, and with it the keys that interrupt and quit.
+/// Whether another program has the terminal, and with it the interrupt and quit keys.
 #[derive(Clone, Copy, Debug, Default)]
-enum Lent {
+enum HandOffState {
     #[default]
-    No,
-    Yes,
-    /// It has been given back, and what was meant for the other may still arrive.
-    Until(Instant),
+    Ours,
+    HandedOff,
+    /// The terminal is back, but a signal for the other program may still arrive.
+    ReturnedUntil(Instant),
 }
 
-impl Lent {
-    fn at(self, now: Instant) -> bool {
+impl HandOffState {
+    fn is_handed_off(self, now: Instant) -> bool {
         match self {
-            Self::No => false,
-            Self::Yes => true,
-            Self::Until(end) => now < end,
+            Self::Ours => false,
+            Self::HandedOff => true,
+            Self::ReturnedUntil(end) => now < end,
         }
     }
 }
 
-/// Where requests to end are put.
+/// Sends stop requests to the main loop.
 #[derive(Clone, Debug)]
-pub(super) struct Stops(mpsc::UnboundedSender<Stop>);
+pub(super) struct StopSender(mpsc::UnboundedSender<Stop>);
 
-impl Stops {
+impl StopSender {
     pub(super) fn channel() -> (Self, mpsc::UnboundedReceiver<Stop>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self(sender), receiver)
     }
 
     pub(super) fn send(&self, stop: Stop) {
-        // Nobody listens any more: the program is ending already.
+        // No receiver: the program is already exiting.
         let _ = self.0.send(stop);
     }
 }
 
-/// The task that hears the ending signals.
+/// The task that listens for the ending signals.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(super) struct StopListener {
     task: JoinHandle<()>,
-    lent: Arc<Mutex<Lent>>,
+    hand_off: Arc<Mutex<HandOffState>>,
 }
 
-impl Ending {
-    pub(super) fn listen(guard: &Arc<Guard>, stops: Stops) -> io::Result<Self> {
+impl StopListener {
+    pub(super) fn listen(guard: &Arc<Guard>, stops: StopSender) -> io::Result<Self> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut quit = signal(SignalKind::quit())?;
-        let lent = Arc::<Mutex<Lent>>::default();
-        let (guard, away) = (Arc::downgrade(guard), Arc::clone(&lent));
+        let hand_off = Arc::<Mutex<HandOffState>>::default();
+        let (guard, shared) = (Arc::downgrade(guard), Arc::clone(&hand_off));
         let task = tokio::spawn(async move {
             let mut first: Option<Instant> = None;
             loop {
-                let heard = tokio::select! {
+                let received = tokio::select! {
                     Some(()) = terminate.recv() => StopSignal::Terminate,
                     Some(()) = hangup.recv() => StopSignal::Hangup,
                     Some(()) = interrupt.recv() => StopSignal::Interrupt,
                     Some(()) = quit.recv() => StopSignal::Quit,
                     else => return,
                 };
-                let for_the_editor = matches!(heard, StopSignal::Interrupt | StopSignal::Quit);
-                let lent = *away.lock().unwrap_or_else(PoisonError::into_inner);
-                if for_the_editor && lent.at(Instant::now()) {
+                let is_keyboard_signal = matches!(received, StopSignal::Interrupt | StopSignal::Quit);
+                let hand_off = *shared.lock().unwrap_or_else(PoisonError::into_inner);
+                if is_keyboard_signal && hand_off.is_handed_off(Instant::now()) {
                     continue;
                 }
                 let since = first.get_or_insert_with(Instant::now).elapsed();
-                if since >= IMPATIENCE && heard != StopSignal::Hangup {
+                if since >= FORCE_AFTER && received != StopSignal::Hangup {
                     if let Some(guard) = guard.upgrade() {
-                        guard.leave_for_good();
+                        guard.leave_permanently();
                     }
-                    std::process::exit(i32::from(Stop::Signal(heard).exit_code()));
+                    std::process::exit(i32::from(Stop::Signal(received).exit_code()));
                 }
-                stops.send(Stop::Signal(heard));
+                stops.send(Stop::Signal(received));
             }
         });
-        Ok(Self { task, lent })
+        Ok(Self { task, hand_off })
     }
 
-    /// Returns one that hears nothing: a test must not catch the signals of its whole process.
+    /// Returns a listener that catches nothing: a test must not catch the signals of its process.
     #[cfg(test)]
-    pub(super) fn deaf() -> Self {
-        Self { task: tokio::spawn(std::future::pending()), lent: Arc::default() }
+    pub(super) fn disabled() -> Self {
+        Self { task: tokio::spawn(std::future::pending()), hand_off: Arc::default() }
     }
 
-    /// Says whether another program has the terminal.
-    pub(super) fn lend(&self, lent: bool) {
-        let lent = if lent { Lent::Yes } else { Lent::Until(Instant::now() + AFTERMATH) };
-        *self.lent.lock().unwrap_or_else(PoisonError::into_inner) = lent;
+    /// Records whether another program has the terminal.
+    pub(super) fn set_handed_off(&self, is_handed_off: bool) {
+        let state = if is_handed_off {
+            HandOffState::HandedOff
+        } else {
+            HandOffState::ReturnedUntil(Instant::now() + HAND_OFF_GRACE)
+        };
+        *self.hand_off.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 }
 
-impl Drop for Ending {
+impl Drop for StopListener {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -154,11 +157,11 @@ impl Drop for Ending {
 /// The signals that the loop itself waits for.
 #[derive(Debug)]
 pub(super) struct JobControl {
-    /// The window has a new size.
+    /// SIGWINCH.
     pub(super) resized: Stream,
-    /// Somebody asks us to stop, as the shell does for Ctrl-Z.
+    /// SIGTSTP, as sent by Ctrl-Z.
     pub(super) stop: Stream,
-    /// We go on after a stop.
+    /// SIGCONT.
     pub(super) continued: Stream,
 }
 
@@ -171,9 +174,9 @@ impl JobControl {
         })
     }
 
-    /// Listens to a signal that nobody sends.
+    /// Listens to a signal that is never sent.
     #[cfg(test)]
-    pub(super) fn deaf() -> io::Result<Self> {
+    pub(super) fn disabled() -> io::Result<Self> {
         let never = || signal(SignalKind::user_defined2());
         Ok(Self { resized: never()?, stop: never()?, continued: never()? })
     }

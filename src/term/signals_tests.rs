@@ -15,9 +15,11 @@ fn the_exit_code_says_which_signal_it_was() {
 }
 
 #[test]
-fn an_interrupt_that_is_heard_just_after_the_editor_was_the_editors() {
+fn an_interrupt_just_after_the_editor_ended_is_the_editors() {
     let now = Instant::now();
-    let back = Lent::Until(now + AFTERMATH);
-    assert!(Lent::Yes.at(now) && back.at(now) && !Lent::No.at(now));
-    assert!(!back.at(now + AFTERMATH), "later it is ours");
+    let back = HandOffState::ReturnedUntil(now + HAND_OFF_GRACE);
+    assert!(
+        HandOffState::HandedOff.is_handed_off(now) && back.is_handed_off(now) && !HandOffState::Ours.is_handed_off(now)
+    );
+    assert!(!back.is_handed_off(now + HAND_OFF_GRACE));
 }

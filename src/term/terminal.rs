@@ -1,13 +1,13 @@
-//! One terminal, opened: the parts of this room joined for a loop that waits for one thing at a time.
+//! The open terminal: input, signals, frames and modes behind one event loop.
 //!
-//! [`Terminal::next`] says what happened and when to draw; [`Terminal::draw`] draws. Both ways out that come back, the
-//! editor and the suspension, stop the reading, restore every mode, and on return enter again and draw everything.
-//! Dropping it restores the terminal.
+//! [`Terminal::next`] returns what happened and when to draw; [`Terminal::draw`] draws. Handing the terminal to an
+//! editor and suspending both stop reading and restore every mode; on return they enter the screen again and redraw
+//! everything. Dropping the terminal restores it.
 
-mod aside;
-mod detour;
 #[cfg(test)]
-mod staged;
+mod fake;
+mod osc_output;
+mod suspend;
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,51 +20,51 @@ use tokio::sync::mpsc;
 
 use super::capabilities::Capabilities;
 use super::device::Tty;
-use super::frames::{FrameLimiter, Pace, Reason};
+use super::env::TerminalEnv;
+use super::frames::{FrameLimiter, FrameRate, Reason};
 use super::guard::{Guard, Origin};
-use super::input::{Heard, Reader};
+use super::input::{Reader, ReaderEvent};
 use super::modes::Mode;
-use super::outlet::Outlet;
-use super::query::{self, Answer};
+use super::query::{self, QueryReply};
 use super::screen::Screen;
-use super::signals::{Ending, JobControl, Stop, Stops};
-use super::surroundings::Surroundings;
+use super::signals::{JobControl, Stop, StopListener, StopSender};
+use super::writer::TerminalWriter;
 use crate::base::Fault;
 use crate::base::keys::Input;
 
-pub use self::detour::Lent;
 #[cfg(test)]
-pub use self::staged::Staged;
+pub use self::fake::FakeUser;
+pub use self::suspend::HandOff;
 
-/// How long a start may wait for what the terminal says about itself.
-pub const ANSWER_PATIENCE: Duration = Duration::from_millis(50);
-/// How many things are heard in a row before a frame that is due gets its turn.
-const TURN: u32 = 256;
+/// How long a start waits for the terminal's replies.
+pub const REPLY_TIMEOUT: Duration = Duration::from_millis(50);
+/// Events handled in a row before a frame that is due gets its turn.
+const EVENTS_PER_FRAME: u32 = 256;
 
-/// What a person may choose about their terminal.
+/// User options for the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Clicks and the wheel are reported, and the terminal's own selection needs shift.
+    /// Capture clicks and the wheel; the terminal's own selection then needs shift.
     pub mouse: bool,
-    /// The terminal is asked what it can do.
-    pub ask: bool,
+    /// Query the terminal for its capabilities.
+    pub query: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { mouse: false, ask: true }
+        Self { mouse: false, query: true }
     }
 }
 
-/// What happened.
+/// A terminal event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Input(Input),
     /// A frame is due: draw.
     Frame,
-    /// The terminal has told something new about itself.
+    /// The terminal reported a new capability.
     Capabilities,
-    /// Somebody asks the program to stop, as Ctrl-Z does: suspend.
+    /// SIGTSTP, as sent by Ctrl-Z: suspend.
     Suspend,
     /// The program has to end.
     Stop(Stop),
@@ -74,13 +74,13 @@ pub enum Event {
 pub enum TermError {
     #[error("standard {stream} is not a terminal")]
     NotATerminal { stream: &'static str },
-    #[error("this terminal says that it understands no control sequences (TERM is empty or `dumb`)")]
+    #[error("this terminal does not support control sequences (TERM is empty or `dumb`)")]
     Dumb,
-    #[error("the terminal could not be switched to a full screen")]
+    #[error("cannot switch the terminal to full screen")]
     Enter(#[source] io::Error),
-    #[error("the program could not stop itself")]
+    #[error("cannot suspend")]
     Suspend(#[source] io::Error),
-    #[error("the terminal is no longer there")]
+    #[error("the terminal is gone")]
     Gone(#[source] io::Error),
 }
 
@@ -91,7 +91,7 @@ impl From<TermError> for Fault {
         let fault = Self::environment(format!("{error}{cause}"));
         match error {
             TermError::NotATerminal { .. } | TermError::Dumb => fault.hint("use the plain front end: `mxd --plain`"),
-            TermError::Enter(_) => fault.hint("if the terminal looks wrong now, type: reset"),
+            TermError::Enter(_) => fault.hint("if the terminal looks wrong, type: reset"),
             TermError::Suspend(_) | TermError::Gone(_) => fault,
         }
     }
@@ -101,124 +101,127 @@ impl From<TermError> for Fault {
 pub struct Terminal {
     tty: Arc<Tty>,
     guard: Arc<Guard>,
-    outlet: Outlet,
+    writer: TerminalWriter,
     reader: Option<Reader>,
     screen: Screen,
     frames: FrameLimiter,
     job: JobControl,
-    ending: Ending,
+    stop_listener: StopListener,
     stops: mpsc::UnboundedReceiver<Stop>,
-    heard: VecDeque<Heard>,
-    since_frame: u32,
+    pending: VecDeque<ReaderEvent>,
+    events_since_frame: u32,
     capabilities: Capabilities,
-    /// Questions were asked whose answers have not all come.
-    is_answering: bool,
+    /// Queries were sent and not all replies have arrived.
+    is_awaiting_replies: bool,
     has_focus: bool,
     size: (u16, u16),
     title: Option<String>,
 }
 
 impl Terminal {
-    /// Tells whether there is a terminal to take over.
-    pub fn check(surroundings: &Surroundings) -> Result<(), TermError> {
+    /// Returns an error if there is no usable terminal.
+    pub fn check(env: &TerminalEnv) -> Result<(), TermError> {
         if !rustix::termios::isatty(rustix::stdio::stdin()) {
             return Err(TermError::NotATerminal { stream: "input" });
         }
         if !rustix::termios::isatty(rustix::stdio::stdout()) {
             return Err(TermError::NotATerminal { stream: "output" });
         }
-        if surroundings.is_dumb {
+        if env.is_dumb {
             return Err(TermError::Dumb);
         }
         Ok(())
     }
 
-    /// Takes the terminal over. Must be called inside a runtime.
-    pub fn open(surroundings: Surroundings, options: Options) -> Result<Self, TermError> {
-        Self::check(&surroundings)?;
-        Self::over(Tty::open().map_err(TermError::Enter)?, surroundings, options).map_err(TermError::Enter)
+    /// Opens the terminal and enters the screen. Must be called inside a runtime.
+    pub fn open(env: TerminalEnv, options: Options) -> Result<Self, TermError> {
+        Self::check(&env)?;
+        Self::with_tty(Tty::open().map_err(TermError::Enter)?, env, options).map_err(TermError::Enter)
     }
 
-    fn over(tty: Tty, surroundings: Surroundings, options: Options) -> io::Result<Self> {
+    fn with_tty(tty: Tty, env: TerminalEnv, options: Options) -> io::Result<Self> {
         let tty = Arc::new(tty);
         let guard = Arc::new(Guard::new(Arc::clone(&tty)));
-        let (stops, stopped) = Stops::channel();
-        // Everything that can restore is in place before there is anything to restore.
+        let (stops, stopped) = StopSender::channel();
+        // Set up everything that can restore before there is anything to restore.
         super::panic::restore_on_panic(&guard, stops.clone());
-        let ending = Ending::listen(&guard, stops)?;
+        let stop_listener = StopListener::listen(&guard, stops)?;
         let job = JobControl::listen()?;
-        let outlet = Outlet::start(Arc::clone(&tty))?;
+        let writer = TerminalWriter::start(Arc::clone(&tty))?;
         let size = tty.size()?;
         let mut modes = Mode::SCREEN.to_vec();
         modes.push(Mode::SchemeReports);
         if options.mouse {
             modes.push(Mode::Mouse);
         }
-        guard.enter(&modes, Origin::Now)?;
+        guard.enter(&modes, Origin::Current)?;
         let mut terminal = Self {
             reader: Some(Reader::start(Arc::clone(&tty))?),
             screen: Screen::new(size.0, size.1),
             frames: FrameLimiter::default(),
-            capabilities: Capabilities::new(surroundings),
-            heard: VecDeque::new(),
-            since_frame: 0,
-            is_answering: false,
+            capabilities: Capabilities::new(env),
+            pending: VecDeque::new(),
+            events_since_frame: 0,
+            is_awaiting_replies: false,
             has_focus: true,
             title: None,
             stops: stopped,
             tty,
             guard,
-            outlet,
+            writer,
             job,
-            ending,
+            stop_listener,
             size,
         };
-        if options.ask {
-            terminal.ask();
+        if options.query {
+            terminal.send_queries();
         }
-        terminal.set_pace();
+        terminal.set_rate();
         terminal.request_frame(Reason::Input);
         Ok(terminal)
     }
 
-    fn ask(&mut self) {
-        if let Some(questions) = query::questions(&self.capabilities.surroundings) {
-            self.is_answering = true;
-            self.send(&questions);
+    fn send_queries(&mut self) {
+        if let Some(queries) = query::queries(&self.capabilities.env) {
+            self.is_awaiting_replies = true;
+            self.send(&queries);
         }
     }
 
-    /// Waits for what the terminal says about itself, for a short time. What comes later comes as an event.
-    pub async fn learn(&mut self) -> &Capabilities {
-        self.hear_answers(ANSWER_PATIENCE).await;
+    /// Waits briefly for the terminal's replies. Later ones arrive as events.
+    pub async fn wait_for_replies(&mut self) -> &Capabilities {
+        self.read_replies(REPLY_TIMEOUT).await;
         &self.capabilities
     }
 
-    async fn hear_answers(&mut self, patience: Duration) {
-        let deadline = tokio::time::Instant::now() + patience;
-        while self.is_answering
+    async fn read_replies(&mut self, timeout: Duration) {
+        let deadline = tokio::time::Instant::now() + timeout;
+        while self.is_awaiting_replies
             && let Some(reader) = &mut self.reader
-            && let Ok(Some(heard)) = tokio::time::timeout_at(deadline, reader.next()).await
+            && let Ok(Some(events)) = tokio::time::timeout_at(deadline, reader.next()).await
         {
-            for heard in heard {
-                match heard {
-                    Heard::Answer(answer) => {
-                        self.take_in(answer);
+            for event in events {
+                match event {
+                    ReaderEvent::Reply(reply) => {
+                        self.on_reply(reply);
                     }
-                    Heard::Input(_) => self.heard.push_back(heard),
+                    ReaderEvent::Input(_) => self.pending.push_back(event),
                 }
             }
         }
     }
 
-    /// Takes an answer in. Tells whether anything is known now that was not known before.
-    fn take_in(&mut self, answer: Answer) -> bool {
-        match answer {
-            Answer::KittyKeys => self.switch(Mode::KittyKeys, true),
-            Answer::End => self.is_answering = false,
-            Answer::Foreground(_) | Answer::Background(_) | Answer::SynchronizedOutput | Answer::Dark(_) => {}
+    /// Handles a reply. Returns true if the capabilities changed.
+    fn on_reply(&mut self, reply: QueryReply) -> bool {
+        match reply {
+            QueryReply::KittyKeys => self.switch(Mode::KittyKeys, true),
+            QueryReply::End => self.is_awaiting_replies = false,
+            QueryReply::Foreground(_)
+            | QueryReply::Background(_)
+            | QueryReply::SynchronizedOutput
+            | QueryReply::Dark(_) => {}
         }
-        self.capabilities.learn(answer)
+        self.capabilities.apply(reply)
     }
 
     pub fn capabilities(&self) -> &Capabilities {
@@ -230,10 +233,10 @@ impl Terminal {
         self.size
     }
 
-    /// Waits for the next thing that happens. May be dropped at any moment without a loss.
+    /// Waits for the next event. Cancel safe.
     pub async fn next(&mut self) -> Event {
         loop {
-            if let Some(event) = self.waiting() {
+            if let Some(event) = self.next_ready() {
                 return event;
             }
             let deadline = self.frames.deadline().map(tokio::time::Instant::from_std);
@@ -241,39 +244,39 @@ impl Terminal {
                 biased;
                 Some(stop) = self.stops.recv() => return Event::Stop(stop),
                 Some(()) = self.job.stop.recv() => return Event::Suspend,
-                Some(()) = self.job.continued.recv() => self.go_on(),
-                Some(()) = self.job.resized.recv() => self.measure(),
-                heard = next_of(&mut self.reader) => match heard {
-                    Some(heard) => self.heard.extend(heard),
-                    // The reader has said that the terminal is gone and has ended.
+                Some(()) = self.job.continued.recv() => self.on_continued(),
+                Some(()) = self.job.resized.recv() => self.update_size(),
+                events = next_of(&mut self.reader) => match events {
+                    Some(events) => self.pending.extend(events),
+                    // The reader has sent `Closed` and has ended.
                     None => self.reader = None,
                 },
-                () = self.outlet.landed() => self.frames.landed(),
-                () = sleep_until(deadline) => return self.frame_due(),
+                () = self.writer.ready() => self.frames.on_written(),
+                () = sleep_until(deadline) => return self.on_frame_due(),
             }
         }
     }
 
-    /// Returns what has happened already.
-    fn waiting(&mut self) -> Option<Event> {
+    /// Returns the next event that is already available.
+    fn next_ready(&mut self) -> Option<Event> {
         if let Ok(stop) = self.stops.try_recv() {
             return Some(Event::Stop(stop));
         }
-        if self.since_frame >= TURN && self.frames.is_due(now()) {
-            return Some(self.frame_due());
+        if self.events_since_frame >= EVENTS_PER_FRAME && self.frames.is_due(now()) {
+            return Some(self.on_frame_due());
         }
-        while let Some(heard) = self.heard.pop_front() {
-            match heard {
-                Heard::Answer(answer) => {
-                    if self.take_in(answer) {
+        while let Some(event) = self.pending.pop_front() {
+            match event {
+                ReaderEvent::Reply(reply) => {
+                    if self.on_reply(reply) {
                         return Some(Event::Capabilities);
                     }
                 }
-                Heard::Input(input) => {
-                    self.since_frame += 1;
+                ReaderEvent::Input(input) => {
+                    self.events_since_frame += 1;
                     if let Input::Focus(focus) = input {
                         self.has_focus = focus;
-                        self.set_pace();
+                        self.set_rate();
                     }
                     return Some(Event::Input(input));
                 }
@@ -282,63 +285,63 @@ impl Terminal {
         None
     }
 
-    fn frame_due(&mut self) -> Event {
-        self.since_frame = 0;
+    fn on_frame_due(&mut self) -> Event {
+        self.events_since_frame = 0;
         Event::Frame
     }
 
-    fn set_pace(&mut self) {
-        let watched = self.has_focus && !self.capabilities.surroundings.is_remote;
-        self.frames.set_pace(if watched { Pace::Normal } else { Pace::Relaxed });
+    fn set_rate(&mut self) {
+        let watched = self.has_focus && !self.capabilities.env.is_remote;
+        self.frames.set_rate(if watched { FrameRate::Normal } else { FrameRate::Relaxed });
     }
 
-    /// Looks how large the window is; says so when that is new. Everything is drawn anew in any case: a window that
-    /// became small and large again has lost what was on it.
-    fn measure(&mut self) {
+    /// Updates the window size and queues a resize event if it changed. Redraws everything in any case: a window that
+    /// shrank and grew again has lost its content.
+    fn update_size(&mut self) {
         if let Ok(size) = self.tty.size()
             && size != self.size
         {
             self.size = size;
             self.screen.resize(size.0, size.1);
-            self.heard.push_back(Heard::Input(Input::Resize(size.0, size.1)));
+            self.pending.push_back(ReaderEvent::Input(Input::Resize(size.0, size.1)));
         }
         self.screen.invalidate();
         self.request_frame(Reason::Resize);
     }
 
-    /// Makes the screen whole again after a stop that nobody announced.
-    fn go_on(&mut self) {
-        // Where this fails the terminal is gone, and reading says so.
-        let _ = self.guard.assert_again();
+    /// Restores the screen after an unannounced stop.
+    fn on_continued(&mut self) {
+        // If this fails the terminal is gone, and the reader reports it.
+        let _ = self.guard.reapply();
         self.redraw();
     }
 
     fn redraw(&mut self) {
-        self.measure();
+        self.update_size();
         self.request_frame(Reason::Input);
     }
 
-    /// Asks for a frame, which [`Terminal::next`] will announce.
+    /// Requests a frame, which [`Terminal::next`] will announce.
     pub fn request_frame(&mut self, reason: Reason) {
         self.frames.request(now(), reason);
     }
 
-    /// Draws a frame. While the last one is still on its way nothing is drawn; the frame stays due.
+    /// Draws a frame. While the previous one is still being written nothing is drawn, and the frame stays due.
     pub fn draw(&mut self, view: impl FnOnce(&mut Frame<'_>)) {
-        if self.outlet.is_busy() {
-            self.frames.held_up();
+        if self.writer.is_busy() {
+            self.frames.on_writer_busy();
             return;
         }
         let bytes = self.screen.compose(view);
-        self.frames.drawn(now());
+        self.frames.on_drawn(now());
         if bytes.is_empty() {
-            self.frames.landed();
+            self.frames.on_written();
         } else {
-            self.outlet.frame(bytes);
+            self.writer.send_frame(bytes);
         }
     }
 
-    /// Draws everything anew in the next frame.
+    /// Redraws everything in the next frame.
     pub fn invalidate(&mut self) {
         self.screen.invalidate();
     }
@@ -362,7 +365,7 @@ async fn sleep_until(deadline: Option<tokio::time::Instant>) {
     }
 }
 
-async fn next_of(reader: &mut Option<Reader>) -> Option<Vec<Heard>> {
+async fn next_of(reader: &mut Option<Reader>) -> Option<Vec<ReaderEvent>> {
     match reader {
         Some(reader) => reader.next().await,
         None => std::future::pending().await,

@@ -1,8 +1,8 @@
-//! What tools print: colours become roles, overwritten lines collapse to what a person would have seen last, and
-//! everything else that a terminal would obey is dropped.
+//! Output of tools: colours become roles, overwritten lines collapse to their final state, and everything else that a
+//! terminal would interpret is dropped.
 //!
-//! Text may arrive in pieces of any size; the result is the same. No control character ever gets into the document.
-//! Moves to other lines are not followed: output that is already there cannot be hidden by output that follows.
+//! Text may arrive in pieces of any size; the result is the same. No control character gets into the document. Cursor
+//! movements to other lines are ignored: later output cannot hide earlier output.
 
 use ratatui::style::Modifier;
 
@@ -11,42 +11,42 @@ use super::row::Ink;
 use super::width;
 use crate::theme::{Role, colour, quantize};
 
-/// Printed text, as it is shown.
+/// Printed text and the state of its parser.
 #[derive(Clone, Debug)]
 pub struct AnsiText {
     document: Document,
     state: State,
     pen: Pen,
-    /// Where the line being printed begins in the document.
+    /// The byte at which the current line starts in the document.
     line_start: usize,
-    /// The characters of that line, once something in it was overwritten, and where the next one goes.
+    /// The characters of the current line and the cursor, once something in the line was overwritten.
     cells: Option<(Vec<(char, Ink)>, usize)>,
-    /// How many columns the line has, for tabs.
+    /// The width of the line in columns, for tabs.
     column: usize,
 }
 
-/// A line longer than this is not edited in place: going back to its start begins another line.
+/// A longer line is not edited in place: a return to its start begins a new line.
 const MAX_EDITED: usize = 4096;
-/// How long a control sequence may be. What is longer is not one.
+/// The longest control sequence. Anything longer is not one.
 const MAX_SEQUENCE: usize = 64;
-/// How long a control string may be before it is taken for text.
+/// The longest control string. Anything longer is text.
 const MAX_STRING: usize = 4096;
 
 #[derive(Clone, Debug)]
 enum State {
     Text,
-    /// A carriage return whose meaning depends on what follows.
+    /// A carriage return whose meaning depends on the next character.
     Return,
     Escape,
     /// An escape with intermediate characters.
     Intermediate,
     Csi(String),
-    /// A control string, kept in case it turns out not to be one.
+    /// A control string, buffered in case it never ends.
     Str(String),
     StrEscape,
 }
 
-/// How what is printed next looks.
+/// The current colours and attributes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pen {
     fg: Option<u8>,
@@ -56,7 +56,7 @@ struct Pen {
 
 impl Pen {
     fn ink(self, base: Role) -> Ink {
-        // A background says more than the foreground on it: it becomes the colour, reversed.
+        // A background matters more than the foreground on it: it becomes the colour, reversed.
         let (role, marks) = match (self.fg, self.bg) {
             (_, Some(bg)) => (Role::ANSI[usize::from(bg & 15)], self.marks ^ Modifier::REVERSED),
             (Some(fg), None) => (Role::ANSI[usize::from(fg & 15)], self.marks),
@@ -84,7 +84,7 @@ impl AnsiText {
         }
     }
 
-    /// Returns what a finished output looks like.
+    /// Parses a finished output.
     pub fn of(text: &str) -> Self {
         let mut out = Self::new();
         out.push(text);
@@ -96,11 +96,11 @@ impl AnsiText {
         &self.document
     }
 
-    /// Adds what was printed next.
+    /// Appends printed text.
     pub fn push(&mut self, text: &str) {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
-            // Plain text goes in by the run, not by the character.
+            // Fast path: plain text is appended in runs, not by character.
             if matches!(self.state, State::Text) && self.cells.is_none() && matches!(c, ' '..='~') {
                 let run = rest.find(|c: char| !matches!(c, ' '..='~')).unwrap_or(rest.len());
                 self.document.push(&rest[..run], self.pen.ink(Role::Output));
@@ -161,7 +161,7 @@ impl AnsiText {
                 }
             },
             State::StrEscape if c == '\\' => {}
-            // A string ends where another sequence begins.
+            // A string ends where another sequence starts.
             State::StrEscape => {
                 self.state = State::Escape;
                 self.step(c);
@@ -169,7 +169,7 @@ impl AnsiText {
         }
     }
 
-    /// A string that did not end was none: what it would have hidden is shown.
+    /// Shows a string that did not end: it was not a control string and must not hide text.
     fn put_string(&mut self, string: &str) {
         for c in string.chars().filter(|c| !c.is_control()) {
             self.text(c);
@@ -240,7 +240,7 @@ impl AnsiText {
         }
     }
 
-    /// Takes the line apart, so that its characters can be overwritten. Tells whether that was possible.
+    /// Splits the line into cells that can be overwritten. Returns false if the line is too long.
     fn edit(&mut self) -> bool {
         if self.cells.is_none() {
             if self.document.text().len() - self.line_start > MAX_EDITED {
@@ -300,7 +300,7 @@ impl AnsiText {
 }
 
 impl Pen {
-    /// Obeys a sequence that selects colours and marks. What is not known is skipped.
+    /// Applies an SGR sequence. Unknown codes are skipped.
     fn select(&mut self, sequence: &str) {
         let mut codes = sequence.split([';', ':']).map(|code| code.parse::<u16>().unwrap_or(0));
         while let Some(code) = codes.next() {
@@ -331,7 +331,7 @@ impl Pen {
     }
 }
 
-/// Returns the one of the sixteen that is nearest to a colour of the table of 256 or of red, green and blue.
+/// Returns the nearest of the sixteen colours for a 256-colour index or an RGB colour.
 fn extended(codes: &mut impl Iterator<Item = u16>) -> Option<u8> {
     let mut byte = || codes.next().and_then(|code| u8::try_from(code).ok());
     match byte()? {

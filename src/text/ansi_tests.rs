@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::text::row::Row;
-use crate::text::wrap::{Index, Layout};
+use crate::text::wrap::{Index, WrapLayout};
 
 fn shown(text: &str) -> String {
     AnsiText::of(text).document().text().to_owned()
@@ -10,7 +10,7 @@ fn shown(text: &str) -> String {
 
 fn spans(text: &str) -> Vec<(String, Ink)> {
     let text = AnsiText::of(text);
-    let rows: Vec<Row> = text.document().rows(&mut Index::new(Layout::words(80)), 0, 100);
+    let rows: Vec<Row> = text.document().rows(&mut Index::new(WrapLayout::words(80)), 0, 100);
     rows.into_iter().flat_map(|row| row.spans).map(|span| (span.text.into_owned(), span.ink)).collect()
 }
 
@@ -26,7 +26,7 @@ fn colours_become_roles() {
 }
 
 #[test]
-fn a_progress_bar_is_what_it_was_last() {
+fn a_progress_bar_shows_its_last_state() {
     assert_eq!(shown("  0%\r 50%\r100%\ndone\n"), "100%\ndone\n");
     assert_eq!(shown("downloading 10\r\x1b[Kdone"), "done");
     assert_eq!(shown("long line\rab"), "abng line", "what is not overwritten stays");
@@ -37,7 +37,7 @@ fn a_progress_bar_is_what_it_was_last() {
 }
 
 #[test]
-fn everything_else_a_terminal_obeys_is_dropped() {
+fn other_control_sequences_are_dropped() {
     assert_eq!(shown("a\x1b]0;title\x07b\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"), "ablink");
     assert_eq!(shown("\x1b[2J\x1b[10;10Hx\x1b[?1049h\x1b(By\x1bcz\x07"), "xyz");
     assert_eq!(shown("\x1bPq#0\x1b\\\u{9b}31mred\u{9d}0;t\u{9c}!"), "red!");
@@ -46,19 +46,19 @@ fn everything_else_a_terminal_obeys_is_dropped() {
 }
 
 #[test]
-fn a_forged_string_cannot_hide_what_follows() {
+fn an_unterminated_string_cannot_hide_output() {
     assert_eq!(shown("\x1b]0;never ends\nnext line"), "0;never ends\nnext line");
     let long = "x".repeat(10_000);
     assert!(shown(&format!("\x1b]{long}")).len() >= 10_000);
 }
 
 #[test]
-fn tabs_reach_their_stops() {
+fn tabs_move_to_tab_stops() {
     assert_eq!(shown("a\tb\n\tc"), "a   b\n    c");
 }
 
 #[test]
-fn a_very_long_line_is_not_taken_apart() {
+fn a_very_long_line_is_not_edited_in_place() {
     let long = "x".repeat(1_000_000);
     let text = AnsiText::of(&format!("{long}\rnew"));
     assert_eq!(text.document().text().len(), 1_000_004);
@@ -67,7 +67,7 @@ fn a_very_long_line_is_not_taken_apart() {
 
 proptest! {
     #[test]
-    fn no_control_ever_passes_and_pieces_make_the_same_whole(
+    fn no_control_passes_and_chunking_does_not_matter(
         parts in prop::collection::vec(prop_oneof![
             any::<String>(),
             "[a-z \r\n\t\x08]{0,6}",
@@ -85,7 +85,7 @@ proptest! {
         }
         prop_assert_eq!(whole.document(), pieces.document());
         prop_assert!(!whole.document().text().contains(|c: char| c.is_control() && c != '\n'));
-        for row in whole.document().rows(&mut Index::new(Layout::anywhere(20)), 0, 500) {
+        for row in whole.document().rows(&mut Index::new(WrapLayout::anywhere(20)), 0, 500) {
             prop_assert!(!row.shown().contains(char::is_control));
         }
     }

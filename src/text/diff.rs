@@ -1,7 +1,7 @@
-//! Diffs: what changed in a file, from two texts or from the text of a unified diff, and its rows on the screen.
+//! Diffs of files, made from two texts or parsed from a unified diff, and their rows on the screen.
 //!
-//! The data is in [`crate::model::diff`]; [`DiffRows`] plans the rows of a width cheaply and makes only those that are
-//! asked for, with syntax colours, line numbers, and the words that differ within a line.
+//! The data types are in [`crate::model::diff`]. [`DiffRows`] plans the rows for a width cheaply and builds only
+//! those requested, with syntax colours, line numbers, and the words that differ within a line.
 
 mod colours;
 mod intraline;
@@ -11,19 +11,19 @@ mod write;
 
 use std::time::{Duration, Instant};
 
-use crate::base::compare::{ChangeTag, Comparison, DiffOp, Piece};
-use crate::model::diff::{FileDiff, Hunk, Line, LineKind, Version};
+use crate::base::diff::{ChangeTag, Comparison, DiffOp, Piece};
+use crate::model::diff::{FileDiff, FileVersion, Hunk, Line, LineKind};
 
 pub use parse::parse;
-pub use rows::{At, DiffOptions, DiffRows, Heads, Sides, Spaces};
+pub use rows::{DiffOptions, DiffRows, Heads, RowContent, Sides, Spaces};
 pub use write::unified;
 
-/// How long comparing two texts may take. After that the result is correct still, but longer than it could be.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// The time limit for comparing two texts. After that the result is still correct, but may be longer than necessary.
+const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Compares two texts of the file at `path`, and keeps `context` unchanged lines around each change.
+/// Compares two versions of the file at `path`, with `context` unchanged lines around each change.
 pub fn between(path: &str, old: &str, new: &str, context: usize) -> FileDiff {
-    let diff = Comparison::of_lines(old, new, Some(Instant::now() + PATIENCE));
+    let diff = Comparison::of_lines(old, new, Some(Instant::now() + TIMEOUT));
     let line = |piece: Piece<'_>| Line {
         kind: match piece.tag {
             ChangeTag::Equal => LineKind::Context,
@@ -48,12 +48,12 @@ pub fn between(path: &str, old: &str, new: &str, context: usize) -> FileDiff {
         }
     };
     let hunks: Vec<Hunk> = diff.groups(context).iter().map(hunk).collect();
-    let version = Some(Version::named(path));
-    counted(FileDiff { old: version.clone(), new: version, hunks, ..FileDiff::default() })
+    let version = Some(FileVersion::named(path));
+    with_counts(FileDiff { old: version.clone(), new: version, hunks, ..FileDiff::default() })
 }
 
-/// Sets the numbers of added and removed lines to those of the hunks.
-fn counted(file: FileDiff) -> FileDiff {
+/// Sets the numbers of added and removed lines from the hunks.
+fn with_counts(file: FileDiff) -> FileDiff {
     let of = |wanted: LineKind| file.hunks.iter().map(|hunk| count(&hunk.lines, |kind| kind == wanted)).sum();
     FileDiff { added: of(LineKind::Added), removed: of(LineKind::Removed), ..file }
 }
@@ -62,7 +62,7 @@ fn count(lines: &[Line], counts: impl Fn(LineKind) -> bool) -> usize {
     lines.iter().filter(|line| counts(line.kind)).count()
 }
 
-/// Returns a line number; one beyond four thousand million is cut off there.
+/// Converts to a line number, saturating at `u32::MAX`.
 fn number(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

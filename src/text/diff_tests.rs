@@ -47,7 +47,7 @@ fn two_texts_become_numbered_signed_lines() {
 }
 
 #[test]
-fn what_lies_between_hunks_is_counted_and_hunks_can_be_jumped_to() {
+fn gaps_between_hunks_are_counted_and_hunk_starts_are_known() {
     let old: String = (1..=30).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
     let new = old.replace("line 5\n", "five\n").replace("line 25\n", "");
     let file = between("a.txt", &old, &new, 1);
@@ -67,7 +67,7 @@ fn differing_words_stand_out_and_code_has_its_colours() {
 }
 
 #[test]
-fn sides_stand_beside_each_other_where_there_is_room() {
+fn sides_are_split_where_there_is_room() {
     let file = between("src/main.rs", OLD, NEW, 0);
     let rows = shown(&file, options(121));
     assert_eq!(rows[1], format!("{:<60}│{}", "  2 -     let a = 1;", "  2 +     let a = 10;"));
@@ -90,7 +90,7 @@ fn a_unified_diff_is_read_as_git_writes_it() {
         &Line { kind: LineKind::Context, text: "c".to_owned(), old: Some(5), new: Some(6), hidden: 0, unended: true }
     );
     assert_eq!((&files[1].old, files[1].hunks[0].lines[0].text.as_str()), (&None, "--- odd"));
-    assert_eq!(files[2].old, Some(Version::named("old name")));
+    assert_eq!(files[2].old, Some(FileVersion::named("old name")));
     assert_eq!(files[3].notes, ["binary file"]);
 }
 
@@ -116,16 +116,16 @@ fn long_unchanged_stretches_are_folded() {
 }
 
 #[test]
-fn changes_of_spaces_can_be_made_visible() {
+fn whitespace_changes_can_be_made_visible() {
     let file = between("a.txt", "a b\nc\n", "a  b\nd\n", 3);
     let visible = DiffOptions { spaces: Spaces::Visible, ..options(60) };
     let rows = all(&file, visible);
     let row = rows.iter().find(|row| row.shown().contains("a··b")).unwrap();
-    assert_eq!(row.said(), "+a  b");
+    assert_eq!(row.source_text(), "+a  b");
 }
 
 #[test]
-fn large_files_are_planned_whole_and_made_in_windows() {
+fn large_files_are_planned_whole_and_built_in_windows() {
     let old: String = (0..50_000).map(|n| format!("let x{n} = {n};\n")).collect::<Vec<_>>().concat();
     let new: String = (0..50_000).map(|n| format!("let y{n} = {};\n", n % 7)).collect::<Vec<_>>().concat();
     let file = between("big.rs", &old, &new, 3);
@@ -137,7 +137,7 @@ fn large_files_are_planned_whole_and_made_in_windows() {
 }
 
 #[test]
-fn a_line_of_a_million_characters_is_cut_and_says_so() {
+fn a_line_of_a_million_characters_is_cut_with_a_note() {
     let file = between("a.txt", "", &"x".repeat(1_000_000), 3);
     let rows = shown(&file, options(80));
     assert!(rows.len() < 100 && rows.last().unwrap().contains("more"), "{:?}", rows.last());
@@ -169,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_numbers_a_hunk_claims_it_can_be_shown(
+    fn a_hunk_with_wrong_counts_can_be_shown(
         numbers in prop::array::uniform4("[0-9]{1,22}|-1|"), lines in "([-+ \\\\][a-z]?\n){0,6}", width in 30usize..90
     ) {
         let [a, b, c, d] = numbers;

@@ -1,10 +1,10 @@
-//! Long text in one piece with runs of ink, from which any window of rows can be had at any width.
+//! Long text with runs of ink, from which any window of rows can be laid out at any width.
 
 use super::row::{Ink, Row, Span};
 use super::width;
 use super::wrap::Index;
 
-/// Text and how its parts are to be drawn. It may be megabytes; only the rows asked for are made.
+/// Text and its styles. It may be megabytes long; only requested rows are laid out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     text: String,
@@ -17,21 +17,21 @@ thread_local! {
     static PUSHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Returns how many bytes have been made part of documents, for tests that count work.
+/// Returns the number of bytes pushed to documents, for tests that count work.
 #[cfg(test)]
 pub fn pushed() -> usize {
     PUSHED.with(std::cell::Cell::get)
 }
 
 impl Document {
-    /// Returns text of one kind, made visible.
+    /// Returns a document of text in one style, made visible.
     pub fn plain(text: &str, ink: impl Into<Ink>) -> Self {
         let mut document = Self::default();
         document.push(&width::visible(text), ink.into());
         document
     }
 
-    /// Adds text, which must be visible already.
+    /// Appends text that has passed [`super::width::visible`].
     pub fn push(&mut self, text: &str, ink: Ink) {
         if text.is_empty() {
             return;
@@ -45,7 +45,7 @@ impl Document {
         }
     }
 
-    /// Cuts everything from `byte` on, which must lie between two characters.
+    /// Removes everything from `byte` on, which must be a character boundary.
     pub fn truncate(&mut self, byte: usize) {
         self.text.truncate(byte);
         let keep = self.runs.partition_point(|(end, _)| *end < byte);
@@ -66,12 +66,12 @@ impl Document {
         self.text.is_empty()
     }
 
-    /// Returns how many rows there are, but counts no further than `enough`.
+    /// Returns the number of rows, but counts no further than `enough`.
     pub fn count_to(&self, index: &mut Index, enough: usize) -> usize {
         index.count_to(&self.text, enough)
     }
 
-    /// Returns up to `count` rows from row `from` on. `index` remembers the layout between calls.
+    /// Returns up to `count` rows, starting at row `from`. `index` caches the layout between calls.
     pub fn rows(&self, index: &mut Index, from: usize, count: usize) -> Vec<Row> {
         let pieces = index.rows(&self.text, from, count);
         let row = |piece: super::wrap::Piece| {

@@ -1,4 +1,4 @@
-//! Rows for what fuzzy matching found.
+//! Rows for fuzzy matches.
 
 use std::ops::Range;
 

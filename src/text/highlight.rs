@@ -1,8 +1,8 @@
-//! Syntax colours: which role each part of a line of code has.
+//! Syntax highlighting: the role of each part of a line of code.
 //!
-//! The grammars are loaded at the first need (some tens of milliseconds; [`warm`] does it early) and never change.
-//! Colouring a line depends only on the lines before it, so text that grows is coloured as it comes
-//! ([`lines_from`]). Cost is bounded: lines that are too long and text that goes on for too long are plain.
+//! The grammars are loaded on first use, which takes tens of milliseconds ([`warm`] does it early), and never change.
+//! The colours of a line depend only on the lines before it, so growing text is highlighted incrementally
+//! ([`lines_from`]). The cost is bounded: very long lines and very long texts stay plain.
 
 mod scopes;
 
@@ -18,9 +18,9 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::theme::Role;
 
-/// A line longer than this is plain, and so is everything after it: the state behind it is not known.
+/// A longer line is plain, and so is everything after it: the state of the parser is unknown from there.
 pub const MAX_LINE: usize = 4 * 1024;
-/// So many lines and bytes are coloured; what follows is plain.
+/// The number of lines and bytes that are highlighted; the rest is plain.
 pub const MAX_LINES: usize = 10_000;
 pub const MAX_BYTES: usize = 512 * 1024;
 
@@ -29,12 +29,11 @@ fn grammars() -> &'static SyntaxSet {
     GRAMMARS.get_or_init(two_face::syntax::extra_newlines)
 }
 
-/// Loads the grammars, which takes a moment.
+/// Loads the grammars.
 pub fn warm() {
     grammars();
 }
 
-/// A language that can be coloured.
 #[derive(Clone, Copy, Debug)]
 pub struct Language(&'static SyntaxReference);
 
@@ -47,7 +46,7 @@ impl PartialEq for Language {
 impl Eq for Language {}
 
 impl Language {
-    /// Finds a language by what stands behind the fence of a block of code: a name, an extension, a nickname.
+    /// Finds a language by the info string of a fenced code block: a name, an extension, an alias.
     pub fn named(word: &str) -> Option<Self> {
         let word = word.split([',', ' ', '{', ':']).next().unwrap_or_default().to_ascii_lowercase();
         let word = match word.as_str() {
@@ -67,7 +66,7 @@ impl Language {
         grammars().find_syntax_by_token(word).map(Self)
     }
 
-    /// Finds a language by the name of a file.
+    /// Finds a language by a file name.
     pub fn of_path(path: &str) -> Option<Self> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
         let by_name = grammars().find_syntax_by_extension(name);
@@ -78,7 +77,7 @@ impl Language {
         by_name.map(Self).or_else(by_extension).filter(|language| !language.is_plain())
     }
 
-    /// Finds a language by how a text begins, such as `#!/bin/sh`.
+    /// Finds a language by the first line of a text, such as `#!/bin/sh`.
     pub fn of_first_line(text: &str) -> Option<Self> {
         let line = text.lines().next().unwrap_or_default();
         if line.len() > MAX_LINE {
@@ -99,7 +98,7 @@ impl Language {
 /// The roles of the parts of one line, in order and without gaps, as ranges of its bytes.
 pub type Parts = Vec<(Range<usize>, Role)>;
 
-/// Colours the lines of one text, one after the other.
+/// Highlights the lines of one text, one after the other.
 #[derive(Clone)]
 struct Highlighter {
     state: ParseState,
@@ -165,7 +164,7 @@ impl Highlighter {
     }
 }
 
-/// Moves ends that a grammar put into the middle of a grapheme behind it: what is drawn as one is measured as one.
+/// Moves boundaries that a grammar put inside a grapheme behind it: a grapheme is drawn and measured as one.
 fn whole_graphemes(line: &str, parts: Parts) -> Parts {
     if line.is_ascii() {
         return parts;
@@ -190,13 +189,13 @@ fn plain(line: &str) -> Parts {
 }
 
 thread_local! {
-    /// The state of a grammar cannot leave its thread, so neither can what is remembered. It is a memory of a pure
-    /// function: nothing but time depends on it.
+    /// The state of a grammar cannot be sent to other threads, so each thread has its own cache. It caches a pure
+    /// function.
     static MEMO: RefCell<Memo> = const { RefCell::new(Memo { entries: Vec::new(), bytes: 0, growing: Vec::new() }) };
 }
 
-/// Returns the roles of all lines of `text`. Blocks of code come round again at every change of width; the last ones
-/// are remembered.
+/// Returns the roles of all lines of `text`. Recent blocks are cached, because they are laid out again at every
+/// change of width.
 pub fn lines(language: Language, text: &str) -> Rc<[Parts]> {
     let mut hasher = DefaultHasher::new();
     (language.name(), text).hash(&mut hasher);
@@ -210,16 +209,16 @@ pub fn lines(language: Language, text: &str) -> Rc<[Parts]> {
     })
 }
 
-/// Returns the roles of the lines of `text` after the first `skip`. When `text` is an earlier one with more added,
-/// only what was added costs anything.
+/// Returns the roles of the lines of `text` after the first `skip`. If `text` extends an earlier one, only the added
+/// lines are parsed.
 pub fn lines_from(language: Language, text: &str, skip: usize) -> Vec<Parts> {
     MEMO.with_borrow_mut(|memo| memo.growing(language, text).lines_from(text, skip))
 }
 
-/// A block that was coloured lately and may be one that is being written.
+/// A recently highlighted block that may still grow.
 struct Growing {
     language: Language,
-    /// Its whole lines, their parts, and the state behind them.
+    /// The complete lines, their parts, and the state after them.
     text: String,
     parts: Vec<Parts>,
     highlighter: Highlighter,
@@ -249,7 +248,7 @@ impl Growing {
 
 type Key = (&'static str, u64, usize);
 
-/// The blocks coloured last, the newest at the end.
+/// The cached blocks, the newest at the end.
 struct Memo {
     entries: Vec<(Key, Rc<[Parts]>)>,
     bytes: usize,

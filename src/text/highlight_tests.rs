@@ -46,30 +46,30 @@ fn parts_of_code_have_their_roles() {
 }
 
 #[test]
-fn what_a_line_means_can_depend_on_the_lines_before() {
+fn highlighting_depends_on_earlier_lines() {
     let roles = roles("rust", "/* a\n b\n*/ let");
     assert_eq!(roles[1], ("b".to_owned(), Role::SyntaxComment));
     assert_eq!(roles.last().unwrap(), &("let".to_owned(), Role::SyntaxKeyword));
 }
 
 #[test]
-fn lines_that_are_too_long_and_text_that_does_not_end_are_plain() {
+fn very_long_lines_and_texts_are_plain() {
     let mut highlighter = Highlighter::new(Language::named("rust").unwrap());
     assert_eq!(highlighter.line("let")[0].1, Role::SyntaxKeyword);
     let long = "let ".repeat(MAX_LINE);
     assert_eq!(highlighter.line(&long), [(0..long.len(), Role::Text)]);
-    assert_eq!(highlighter.line("let"), [(0..3, Role::Text)], "what follows is not known any more");
+    assert_eq!(highlighter.line("let"), [(0..3, Role::Text)], "the state after a long line is unknown");
 }
 
 #[test]
-fn the_same_block_is_coloured_once() {
+fn the_same_block_is_highlighted_once() {
     let language = Language::named("rust").unwrap();
     let code = "fn the_same_block_is_coloured_once() {}";
     assert!(Rc::ptr_eq(&lines(language, code), &lines(language, code)));
 }
 
 #[test]
-fn the_memo_stays_within_its_bounds() {
+fn the_cache_stays_within_its_bounds() {
     let mut memo = Memo { entries: Vec::new(), bytes: 0, growing: Vec::new() };
     for n in 0..10u64 {
         memo.keep(("x", n, Memo::MAX_BYTES / 3), &Rc::from([]));

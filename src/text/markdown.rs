@@ -1,8 +1,8 @@
-//! Markdown to rows: what models write, laid out for a terminal.
+//! Lays out Markdown, as models write it, for a terminal.
 //!
-//! [`render`] lays out a whole text; [`StreamingMarkdown`] a text that is still being written, and comes to the same
-//! rows for any way of cutting it up. Nothing in the text can reach the terminal raw: HTML is shown as it was written,
-//! and the address of a link is always visible where it differs from its words.
+//! [`render`] lays out a whole text; [`StreamingMarkdown`] lays out a growing text and arrives at the same rows
+//! however the text is split. Nothing in the text reaches the terminal raw: HTML is shown as source, and the address
+//! of a link is always visible if it differs from its text.
 
 mod block;
 mod code;
@@ -16,7 +16,6 @@ pub use stream::StreamingMarkdown;
 use super::page::Page;
 use super::row::Row;
 
-/// Returns `source` as rows.
 pub fn render(source: &str, page: Page) -> Vec<Row> {
     let mut rows = Vec::new();
     for (_, block) in &parse::parse(source).blocks {
@@ -25,15 +24,15 @@ pub fn render(source: &str, page: Page) -> Vec<Row> {
     rows
 }
 
-/// Returns the words of `source` in one line, without what only emphasises them.
+/// Returns the text of `source` in one line, without markup.
 pub fn words(source: &str) -> String {
     let page = Page::new(usize::from(u16::MAX), &crate::theme::Glyphs::UNICODE);
     let rows = render(source, page);
-    let said: Vec<_> = rows.iter().map(Row::said).collect();
-    said.iter().flat_map(|row| row.split_whitespace()).collect::<Vec<_>>().join(" ")
+    let texts: Vec<_> = rows.iter().map(Row::source_text).collect();
+    texts.iter().flat_map(|row| row.split_whitespace()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the blocks of code in `source`, in their order, as they were written.
+/// Returns the code blocks of `source` in order, as written.
 pub fn code_blocks(source: &str) -> Vec<String> {
     fn gather(blocks: &[block::Block], found: &mut Vec<String>) {
         for block in blocks {

@@ -41,20 +41,20 @@ fn lists_nest_number_and_tick() {
 }
 
 #[test]
-fn loose_lists_breathe() {
+fn loose_lists_have_blank_lines() {
     assert_eq!(shown("- a\n\n- b", 20), ["• a", "", "• b"]);
     assert_eq!(shown("- a\n- b", 20), ["• a", "• b"]);
 }
 
 #[test]
-fn quotes_have_a_bar_and_remarks_a_title() {
+fn quotes_have_a_bar_and_alerts_a_title() {
     assert_eq!(shown("> a b\n>\n> c", 20), ["▎ a b", "▎", "▎ c"]);
     assert_eq!(shown("> [!WARNING]\n> hot", 20), ["▎ Warning", "▎ hot"]);
     assert_eq!(role_of("> said", "said"), Role::Quote);
 }
 
 #[test]
-fn code_has_a_label_colours_and_its_own_ground() {
+fn code_has_a_label_colours_and_a_background() {
     let source = "```rust\nfn main() {\n\tlet x = 1;\n}\n```";
     assert_eq!(shown(source, 40), [" rust", " fn main() {", "     let x = 1;", " }"]);
     let rows = render(source, page(40));
@@ -71,7 +71,7 @@ fn long_lines_of_code_wrap_with_a_sign_and_copy_whole() {
 }
 
 #[test]
-fn an_open_fence_is_already_code() {
+fn an_unclosed_fence_is_code() {
     assert_eq!(shown("text\n\n```sh\nls -la", 20), ["text", "", " sh", " ls -la"]);
 }
 
@@ -98,7 +98,7 @@ fn tables_fit_wrap_and_become_lists() {
 }
 
 #[test]
-fn links_show_where_they_lead() {
+fn links_show_their_address() {
     assert_eq!(shown("[here](https://a.example/x)", 60), ["here (https://a.example/x)"]);
     assert_eq!(shown("<https://a.example>", 60), ["https://a.example"]);
     assert_eq!(
@@ -146,7 +146,7 @@ fn deep_nesting_neither_overflows_nor_vanishes() {
 }
 
 #[test]
-fn blocks_of_code_can_be_taken_out() {
+fn code_blocks_can_be_extracted() {
     assert_eq!(code_blocks("```sh\nls\n```\n\n- a\n\n  ```\n  x\n  ```"), ["ls\n", "x\n"]);
 }
 
@@ -248,7 +248,7 @@ fn pieces_of_markdown() -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
-    fn however_a_text_arrives_it_looks_the_same(parts in pieces_of_markdown(), cuts in any::<u64>(), width in 1usize..60) {
+    fn chunking_does_not_change_the_rows(parts in pieces_of_markdown(), cuts in any::<u64>(), width in 1usize..60) {
         let mut stream = StreamingMarkdown::new(page(width));
         let mut source = String::new();
         for (at, part) in parts.iter().enumerate() {
@@ -265,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_fit_the_page_and_steer_no_terminal(parts in pieces_of_markdown(), width in 16usize..60) {
+    fn rows_fit_the_page_and_contain_no_controls(parts in pieces_of_markdown(), width in 16usize..60) {
         for row in render(&parts.concat(), page(width)) {
             prop_assert!(row.width() <= width, "{} in {width}: {:?}", row.width(), row.shown());
             prop_assert!(!row.shown().contains(char::is_control));
@@ -274,7 +274,7 @@ proptest! {
 }
 
 #[test]
-fn the_words_of_a_text_are_one_line_without_marks() {
+fn words_are_one_line_without_markup() {
     assert_eq!(words("# Which **way**?\n\n- `one`\n- two  \n"), "Which way? - one - two");
     assert_eq!(words(""), "");
     assert_eq!(words("\u{1b}[31mred\tapple"), words("\u{1b}[31mred apple"));
@@ -282,7 +282,7 @@ fn the_words_of_a_text_are_one_line_without_marks() {
 }
 
 #[test]
-fn sentences_are_no_wider_than_can_be_read_and_code_is_as_wide_as_it_is() {
+fn prose_has_a_maximum_width_and_code_has_none() {
     let source = format!("{}\n\n- {}\n\n```\n{}\n```\n", "word ".repeat(80), "item ".repeat(80), "x".repeat(250));
     let rows = render(&source, page(300));
     let widest = |letter: char| rows.iter().filter(|row| row.shown().contains(letter)).map(Row::width).max();

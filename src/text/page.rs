@@ -1,11 +1,11 @@
-//! Where rows are laid out: how wide they may be, and which signs can be used.
+//! The width and the glyphs for a layout.
 
 use crate::theme::Glyphs;
 
-/// The most columns that a line of sentences has, however wide the screen is. Code and tables take what they need.
+/// The widest line of prose, however wide the screen is. Code and tables take the space they need.
 pub const MEASURE: usize = 110;
 
-/// A width and a set of signs. A page is at least one column wide.
+/// A width and a set of glyphs. The width is at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     pub width: usize,
@@ -17,12 +17,12 @@ impl Page {
         Self { width: width.max(1), glyphs }
     }
 
-    /// Returns the page for sentences: no wider than what the eye finds its way back from.
+    /// Returns the page for prose, limited to a readable width.
     pub fn for_reading(self) -> Self {
         Self { width: self.width.min(MEASURE), ..self }
     }
 
-    /// Returns the page within something that takes `columns`.
+    /// Returns the page inside something that takes `columns`.
     pub fn narrower(self, columns: usize) -> Self {
         Self { width: self.width.saturating_sub(columns).max(1), ..self }
     }

@@ -1,7 +1,7 @@
-//! Rows of the screen as roles and text. A row becomes a drawn line only when a theme is at hand.
+//! Rows of the screen as roles and text. A theme turns a row into a drawn line.
 //!
-//! A row remembers which of its text is decoration and whether it ends a line or was merely wrapped, so that a
-//! range of rows gives back the text that was said ([`copied`]).
+//! A row knows which of its text is decoration and whether it ends a line or was wrapped, so that a range of rows can
+//! return the original text ([`copied`]).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,11 +12,11 @@ use ratatui::text::Line;
 use super::width;
 use crate::theme::{Role, Theme};
 
-/// How a piece of text is to be drawn: what it is, what lies over it, and marks of its own.
+/// How a piece of text is drawn: its role, an overlay, and additional attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ink {
     pub role: Role,
-    /// Drawn on top: a part of a diff, something found. Where it is silent the role shows through.
+    /// An overlay: a part of a diff, a search match. Where it sets nothing, `role` shows through.
     pub over: Option<Role>,
     pub marks: Modifier,
 }
@@ -49,18 +49,18 @@ impl From<Role> for Ink {
     }
 }
 
-/// What of a span is copied.
+/// The text that copying a span yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
-    /// The text as it is shown.
+    /// The displayed text.
     Shown,
-    /// Nothing: it is decoration.
+    /// No text: the span is decoration.
     Nothing,
-    /// Something else than what is shown.
+    /// Another text than the displayed one.
     As(&'static str),
 }
 
-/// Text of one kind.
+/// Text in one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     pub text: Cow<'static, str>,
@@ -73,7 +73,7 @@ impl Span {
         Self { text: text.into(), ink: ink.into(), copied: Copied::Shown }
     }
 
-    /// Returns text that is not part of what was said.
+    /// Returns a span that is not copied.
     pub fn decoration(text: impl Into<Cow<'static, str>>, ink: impl Into<Ink>) -> Self {
         Self { text: text.into(), ink: ink.into(), copied: Copied::Nothing }
     }
@@ -83,23 +83,22 @@ impl Span {
     }
 }
 
-/// What follows a row in the text that it came from.
+/// How a row ends in its source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowEnd {
     /// The line ends here.
     #[default]
     Line,
-    /// The line goes on in the next row, without a gap.
+    /// The line continues in the next row, without a gap.
     Wrapped,
-    /// The line goes on in the next row; the spaces between are not shown.
+    /// The line continues in the next row; the spaces between are not shown.
     WrappedAtSpace,
 }
 
-/// One row of the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     pub spans: Vec<Span>,
-    /// What the whole row is painted with, to its very end.
+    /// The background of the whole row, to the right edge.
     pub ground: Option<Role>,
     pub end: RowEnd,
 }
@@ -109,12 +108,11 @@ impl Row {
         Self { spans, ..Self::default() }
     }
 
-    /// Returns a row of one kind of text.
+    /// Returns a row of one span.
     pub fn of(text: impl Into<Cow<'static, str>>, ink: impl Into<Ink>) -> Self {
         Self::new(vec![Span::new(text, ink)])
     }
 
-    /// Returns a row without anything on it.
     pub fn blank() -> Self {
         Self::default()
     }
@@ -134,13 +132,13 @@ impl Row {
         self.spans.iter().map(Span::width).sum()
     }
 
-    /// Returns the text as it is shown, decoration included.
+    /// Returns the displayed text, including decoration.
     pub fn shown(&self) -> String {
         self.spans.iter().map(|span| span.text.as_ref()).collect()
     }
 
-    /// Returns the text as it was said, without decoration.
-    pub fn said(&self) -> String {
+    /// Returns the text without decoration.
+    pub fn source_text(&self) -> String {
         self.spans
             .iter()
             .map(|span| match span.copied {
@@ -151,7 +149,7 @@ impl Row {
             .collect()
     }
 
-    /// Returns the row as `theme` draws it. The style of the line fills the row to its end.
+    /// Returns the row drawn with `theme`. The style of the line fills the row to its end.
     pub fn line<'a>(&'a self, theme: &Theme) -> Line<'a> {
         let spans = self.spans.iter().map(|span| ratatui::text::Span::styled(&*span.text, span.ink.style(theme)));
         let line = Line::from(spans.collect::<Vec<_>>());
@@ -161,7 +159,7 @@ impl Row {
         }
     }
 
-    /// Lays `over` on a range of bytes of the shown text.
+    /// Puts `over` on a byte range of the displayed text.
     pub fn mark(&mut self, range: Range<usize>, over: Role) {
         let mut at = 0;
         let mut out = Vec::with_capacity(self.spans.len() + 2);
@@ -185,13 +183,13 @@ impl Row {
         self.spans = out;
     }
 
-    /// Returns the row cut to a width.
+    /// Cuts the row to a width.
     pub fn truncate(&mut self, columns: usize, ellipsis: &'static str) {
         if self.width() <= columns {
             return;
         }
         let mut room = columns.saturating_sub(width::of(ellipsis));
-        let mut kept = Vec::new();
+        let mut spans = Vec::new();
         let mut ink = Ink::new(Role::Muted);
         for span in self.spans.drain(..) {
             let (text, used) = width::prefix(&span.text, room);
@@ -199,24 +197,24 @@ impl Row {
             ink = span.ink;
             let cut = text.len() < span.text.len();
             if !text.is_empty() {
-                kept.push(Span { text: text.to_owned().into(), ..span });
+                spans.push(Span { text: text.to_owned().into(), ..span });
             }
             if cut {
                 break;
             }
         }
         if columns >= width::of(ellipsis) {
-            kept.push(Span::decoration(ellipsis, ink));
+            spans.push(Span::decoration(ellipsis, ink));
         }
-        self.spans = kept;
+        self.spans = spans;
     }
 }
 
-/// Returns the text that rows were made of: without decoration, and with wrapped lines whole again.
+/// Returns the source text of rows: without decoration, with wrapped lines joined.
 pub fn copied(rows: &[Row]) -> String {
     let mut out = String::new();
     for (at, row) in rows.iter().enumerate() {
-        out.push_str(&row.said());
+        out.push_str(&row.source_text());
         if at + 1 < rows.len() {
             match row.end {
                 RowEnd::Line => out.push('\n'),

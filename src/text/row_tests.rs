@@ -4,7 +4,7 @@ use super::*;
 use crate::theme::{Appearance, ColourDepth, Glyphs};
 
 #[test]
-fn copying_gives_back_what_was_said() {
+fn copying_returns_the_source_text() {
     let mut first = Row::new(vec![Span::decoration("• ", Role::ListMarker), Span::new("one two", Role::Text)]);
     first.end = RowEnd::WrappedAtSpace;
     let mut second = Row::new(vec![Span::decoration("  ", Role::Text), Span::new("thr", Role::Text)]);
@@ -43,7 +43,7 @@ fn a_row_is_cut_to_its_width() {
 }
 
 #[test]
-fn drawing_layers_ground_role_and_what_lies_over() {
+fn drawing_layers_background_role_and_overlay() {
     let theme = Theme::standard(Appearance::Dark, ColourDepth::True, &Glyphs::UNICODE);
     let ink = Ink::new(Role::SyntaxKeyword).over(Role::DiffAddStrong);
     let row = Row::of("let", ink).on(Role::DiffAdd);

@@ -1,7 +1,7 @@
-//! How wide text is on a terminal, and text cut or filled to a width.
+//! The width of text on a terminal, and text cut or padded to a width.
 //!
-//! The unit is the grapheme, measured exactly as the drawing library measures it, so that what fits here fits there.
-//! [`visible`] is the door for foreign text: behind it there are no tabs, no controls and nothing invisible.
+//! The unit is the grapheme, measured exactly as the drawing library measures it. [`visible`] is the entry point for
+//! untrusted text: its result has no tabs, control characters or invisible characters.
 
 use std::borrow::Cow;
 
@@ -10,31 +10,31 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::base::sanitize;
 
-/// How far apart tab stops are.
+/// The distance between tab stops.
 pub const TAB: usize = 4;
 
-/// Returns how many columns `text` takes. Text must have passed [`visible`].
+/// Returns the number of columns of `text`, which must have passed [`visible`].
 pub fn of(text: &str) -> usize {
     if is_plain(text) { text.len() } else { text.graphemes(true).map(grapheme).sum() }
 }
 
-/// Returns how many columns one grapheme takes.
+/// Returns the number of columns of one grapheme.
 pub fn grapheme(grapheme: &str) -> usize {
     if grapheme.contains(char::is_control) { 0 } else { usize::from(grapheme.cell_width()) }
 }
 
-/// Tells whether every byte is one column.
+/// Returns true if every byte is one column.
 pub fn is_plain(text: &str) -> bool {
     text.bytes().all(|b| matches!(b, b' '..=b'~'))
 }
 
-/// Returns what is left of `width` columns when `taken` are used, or nothing if nothing is.
+/// Returns the columns left of `width` when `taken` are used, or `None` if there are none.
 pub fn left(width: usize, taken: usize) -> Option<usize> {
     width.checked_sub(taken).filter(|left| *left > 0)
 }
 
-/// Returns `text` with everything made visible: tabs as spaces, controls as their pictures, characters that hide or
-/// turn text as `\u{fffd}`. Line feeds stay; every other kind of line end becomes one.
+/// Returns `text` with everything made visible: tabs as spaces, controls as control pictures, characters that hide or
+/// reorder text as `\u{fffd}`. Line feeds stay; every other line ending becomes a line feed.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(|c: char| c != '\n' && shown(c) != Some(c)) else { return Cow::Borrowed(text) };
     let mut out = String::with_capacity(text.len() + 16);
@@ -51,7 +51,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
             '\t' => {
                 let column = of(&out[line_start..]);
                 out.extend(std::iter::repeat_n(' ', TAB - column % TAB));
-                // A tab ends on a stop: counting on from here is the same and keeps long lines cheap.
+                // A tab ends at a stop: counting from here gives the same result and keeps long lines cheap.
                 line_start = out.len();
             }
             c => out.push(shown(c).unwrap_or('\u{fffd}')),
@@ -60,7 +60,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the character that stands for `c`, or nothing if `c` may not be shown at all.
+/// Returns the replacement of `c`, or `None` if `c` must not be shown.
 fn shown(c: char) -> Option<char> {
     match c {
         ' '..='~' => Some(c),
@@ -101,7 +101,7 @@ pub fn suffix(text: &str, width: usize) -> (&str, usize) {
     (&text[from..], used)
 }
 
-/// Which part of a text gives way when it is too long.
+/// The part of a text that is cut if it is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     Start,
@@ -109,7 +109,7 @@ pub enum Cut {
     End,
 }
 
-/// Returns `text` in at most `width` columns, with `ellipsis` where something is missing.
+/// Returns `text` in at most `width` columns, with `ellipsis` in place of the removed part.
 pub fn truncate<'a>(text: &'a str, width: usize, cut: Cut, ellipsis: &str) -> Cow<'a, str> {
     if fits(text, width) {
         return Cow::Borrowed(text);
@@ -128,7 +128,7 @@ pub fn truncate<'a>(text: &'a str, width: usize, cut: Cut, ellipsis: &str) -> Co
     })
 }
 
-/// Tells whether `text` takes at most `width` columns, without measuring more of it than it must.
+/// Returns true if `text` takes at most `width` columns. Measures no more than necessary.
 pub fn fits(text: &str, width: usize) -> bool {
     if text.len() <= width && is_plain(text) {
         return true;
@@ -136,7 +136,7 @@ pub fn fits(text: &str, width: usize) -> bool {
     prefix(text, width).0.len() == text.len()
 }
 
-/// Where a text stands in a wider place.
+/// The alignment of text in a wider field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
     #[default]
@@ -145,7 +145,7 @@ pub enum Align {
     Right,
 }
 
-/// Returns `text` in exactly `width` columns: filled with spaces, or cut at the end.
+/// Returns `text` in exactly `width` columns: padded with spaces, or cut at the end.
 pub fn pad(text: &str, width: usize, align: Align, ellipsis: &str) -> String {
     let text = truncate(text, width, Cut::End, ellipsis);
     let gap = width.saturating_sub(of(&text));

@@ -15,7 +15,7 @@ fn graphemes_take_the_columns_that_a_terminal_gives_them() {
 }
 
 #[test]
-fn tabs_and_controls_become_visible_and_tricks_harmless() {
+fn tabs_and_controls_become_visible() {
     assert_eq!(visible("a\tb"), "a   b");
     assert_eq!(visible("\t|\t|"), "    |   |");
     assert_eq!(visible("日\t|"), "日  |");
@@ -26,7 +26,7 @@ fn tabs_and_controls_become_visible_and_tricks_harmless() {
 }
 
 #[test]
-fn a_long_text_is_cut_where_it_is_asked_to_be() {
+fn long_text_is_cut_at_the_given_end() {
     assert_eq!(truncate("session store", 20, Cut::End, "…"), "session store");
     assert_eq!(truncate("session store", 9, Cut::End, "…"), "session…");
     assert_eq!(truncate("src/session/store.rs", 9, Cut::Start, "…"), "…store.rs");
@@ -38,7 +38,7 @@ fn a_long_text_is_cut_where_it_is_asked_to_be() {
 }
 
 #[test]
-fn text_fills_its_place_exactly() {
+fn padding_fills_the_width_exactly() {
     assert_eq!(pad("ab", 5, Align::Left, "…"), "ab   ");
     assert_eq!(pad("ab", 5, Align::Right, "…"), "   ab");
     assert_eq!(pad("ab", 5, Align::Centre, "…"), " ab  ");
@@ -46,20 +46,20 @@ fn text_fills_its_place_exactly() {
 }
 
 #[test]
-fn a_width_that_is_used_up_is_no_width() {
+fn no_columns_left_is_none() {
     assert_eq!((left(10, 4), left(4, 4), left(3, 4)), (Some(6), None, None));
 }
 
 proptest! {
     #[test]
-    fn nothing_visible_steers_a_terminal(text in any::<String>()) {
+    fn visible_text_contains_no_controls(text in any::<String>()) {
         let visible = visible(&text);
         prop_assert!(!visible.chars().any(|c| c != '\n' && c.is_control()));
         prop_assert_eq!(&sanitize::lines(&visible), &visible);
     }
 
     #[test]
-    fn what_is_measured_is_what_is_drawn(text in any::<String>()) {
+    fn measured_width_equals_drawn_width(text in any::<String>()) {
         let text = visible(&text).replace('\n', " ");
         let mut buffer = Buffer::empty(Rect::new(0, 0, 500, 1));
         let (x, _) = buffer.set_stringn(0, 0, &text, 500, Style::new());

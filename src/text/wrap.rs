@@ -1,8 +1,8 @@
-//! Text broken into rows of a width, as ranges of bytes. Nothing is copied and nothing is laid out before it is asked
-//! for: a row costs its own length, wherever in a megabyte it stands.
+//! Breaks text into rows of a width, as byte ranges. Nothing is copied, and layout is lazy: a row costs its own
+//! length, wherever it is in a megabyte of text.
 //!
-//! Text must have passed [`super::width::visible`]. Every byte of it is in exactly one row, except line feeds and
-//! the spaces at which a row was broken. A grapheme is never broken, and a row always makes progress.
+//! Text must have passed [`super::width::visible`]. Every byte of it is in exactly one row, except line feeds and the
+//! spaces at which a row was broken. A grapheme is never broken, and a row always makes progress.
 
 use std::ops::Range;
 
@@ -15,24 +15,24 @@ use super::width;
 /// Where a line may be broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Break {
-    /// Between words; within a word only if it is longer than a row.
+    /// Between words; inside a word only if it is longer than a row.
     #[default]
     Words,
-    /// Anywhere: every space counts, as in code.
+    /// Anywhere, with every space preserved, as in code.
     Anywhere,
 }
 
-/// How text is broken.
+/// The widths of rows and how lines are broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Columns of a row that begins a line.
+pub struct WrapLayout {
+    /// The columns of a row that starts a line.
     pub first: usize,
-    /// Columns of a row that continues one.
+    /// The columns of a row that continues a line.
     pub rest: usize,
     pub breaks: Break,
 }
 
-impl Layout {
+impl WrapLayout {
     pub fn words(width: usize) -> Self {
         Self { first: width.max(1), rest: width.max(1), breaks: Break::Words }
     }
@@ -51,13 +51,13 @@ pub struct Piece {
     pub continues: bool,
 }
 
-/// The rows of a text, one after the other.
+/// An iterator over the rows of a text.
 #[derive(Clone, Debug)]
 pub struct Pieces<'a> {
     text: &'a str,
-    layout: Layout,
+    layout: WrapLayout,
     at: Start,
-    /// The end of the current line, once looked for.
+    /// The end of the current line, once found.
     line_end: Option<usize>,
 }
 
@@ -68,12 +68,11 @@ pub struct Start {
     continues: bool,
 }
 
-/// Returns the rows of `text`.
-pub fn pieces(text: &str, layout: Layout) -> Pieces<'_> {
+pub fn pieces(text: &str, layout: WrapLayout) -> Pieces<'_> {
     pieces_from(text, layout, Start::default())
 }
 
-fn pieces_from(text: &str, layout: Layout, at: Start) -> Pieces<'_> {
+fn pieces_from(text: &str, layout: WrapLayout, at: Start) -> Pieces<'_> {
     Pieces { text, layout, at, line_end: None }
 }
 
@@ -89,12 +88,12 @@ impl Iterator for Pieces<'_> {
             memchr::memchr(b'\n', &self.text.as_bytes()[from..]).map_or(self.text.len(), |at| from + at)
         });
         let columns = if continues { self.layout.rest } else { self.layout.first };
-        let broken = broken(&self.text[from..line_end], columns, self.layout.breaks, continues);
-        let Some((len, skip)) = broken.filter(|(len, skip)| from + len + skip < line_end) else {
+        let row_break = find_break(&self.text[from..line_end], columns, self.layout.breaks, continues);
+        let Some((len, skip)) = row_break.filter(|(len, skip)| from + len + skip < line_end) else {
             self.at = Start { byte: line_end + 1, continues: false };
             self.line_end = None;
-            // Spaces that hang over the edge are not shown.
-            let end = broken.map_or(line_end, |(len, _)| from + len);
+            // Spaces past the edge are not shown.
+            let end = row_break.map_or(line_end, |(len, _)| from + len);
             return Some(Piece { range: from..end, end: RowEnd::Line, continues });
         };
         let end = if skip == 0 { RowEnd::Wrapped } else { RowEnd::WrappedAtSpace };
@@ -103,8 +102,8 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// Returns how long the first row of `line` is and how many bytes of spaces follow it, or nothing if all of it fits.
-fn broken(line: &str, columns: usize, breaks: Break, continues: bool) -> Option<(usize, usize)> {
+/// Returns the length of the first row of `line` and the bytes of spaces after it, or `None` if all of it fits.
+fn find_break(line: &str, columns: usize, breaks: Break, continues: bool) -> Option<(usize, usize)> {
     let bytes = line.as_bytes();
     let window = &bytes[..bytes.len().min(columns + 1)];
     let cut = if window.iter().all(|b| matches!(b, b' '..=b'~')) {
@@ -114,7 +113,7 @@ fn broken(line: &str, columns: usize, breaks: Break, continues: bool) -> Option<
         match breaks {
             Break::Anywhere => columns,
             Break::Words => {
-                // A space just behind the row is as good a place as one in it.
+                // A space right after the row is as good a break as one inside it.
                 let indent = window.iter().take_while(|b| **b == b' ' && !continues).count().max(1);
                 memchr::memrchr(b' ', &window[indent..]).map_or(columns, |at| indent + at)
             }
@@ -127,21 +126,21 @@ fn broken(line: &str, columns: usize, breaks: Break, continues: bool) -> Option<
     }
     let mut skip = bytes[cut..].iter().take_while(|b| **b == b' ').count();
     if skip > 0 && line[cut + skip..].chars().next().is_some_and(|c| !c.is_ascii() && c.width() == Some(0)) {
-        // The last space carries a mark and is a character like any other.
+        // The last space carries a combining mark and counts as a character.
         skip -= 1;
     }
     let len = line[..cut].trim_end_matches(' ').len();
     if len == 0 {
-        // A row of nothing but spaces is kept: an indent deeper than the screen must not vanish.
+        // A row of spaces only is kept: an indent deeper than the screen must not vanish.
         return Some((cut, 0));
     }
     Some((len, cut - len + skip))
 }
 
-/// Closing punctuation does not begin a row where characters are as wide as words.
+/// Closing punctuation that must not start a row in CJK text.
 const NOT_FIRST: &str = "、。，．！？：；」』）】》〉…ー々";
 
-/// As the fast path, for text in which bytes are not columns.
+/// Like the fast path, for text in which bytes are not columns.
 fn wide_cut(line: &str, columns: usize, breaks: Break, continues: bool) -> Option<usize> {
     let mut used = 0;
     let mut last_break = None;
@@ -166,38 +165,38 @@ fn wide_cut(line: &str, columns: usize, breaks: Break, continues: bool) -> Optio
     None
 }
 
-/// How many rows lie between two remembered starts.
+/// The number of rows between two stored starts.
 const STEP: usize = 64;
 
-/// The rows of a text that may be long and may grow, found from any row without wrapping all of it again.
+/// The rows of a long or growing text, found from any row without wrapping the whole text again.
 #[derive(Clone, Debug)]
 pub struct Index {
-    layout: Layout,
+    layout: WrapLayout,
     /// The start of every [`STEP`]th row.
     marks: Vec<Start>,
-    /// How many rows are known, and where the next one starts.
+    /// The number of known rows, and the start of the next one.
     known: usize,
     next: Start,
-    /// How much text there was when `known` was counted, and whether all of it was.
+    /// The length of the text when `known` was counted, and whether all of it was.
     len: usize,
     whole: bool,
 }
 
 impl Index {
-    pub fn new(layout: Layout) -> Self {
+    pub fn new(layout: WrapLayout) -> Self {
         Self { layout, marks: Vec::new(), known: 0, next: Start::default(), len: 0, whole: false }
     }
 
-    pub fn layout(&self) -> Layout {
+    pub fn layout(&self) -> WrapLayout {
         self.layout
     }
 
-    /// Forgets everything, for text that changed otherwise than by growing.
+    /// Drops all state, for text that changed other than by growing.
     pub fn reset(&mut self) {
         *self = Self::new(self.layout);
     }
 
-    /// Returns up to `count` rows, beginning with row `from`.
+    /// Returns up to `count` rows, starting at row `from`.
     pub fn rows(&mut self, text: &str, from: usize, count: usize) -> Vec<Piece> {
         self.count_to(text, from);
         if from > self.known {
@@ -208,7 +207,7 @@ impl Index {
         pieces_from(text, self.layout, start).skip(from - mark * STEP).take(count).collect()
     }
 
-    /// Returns how many rows `text` has, but counts no further than `enough`.
+    /// Returns the number of rows of `text`, but counts no further than `enough`.
     pub fn count_to(&mut self, text: &str, enough: usize) -> usize {
         self.notice_growth(text);
         if self.whole || self.known >= enough {
@@ -230,7 +229,6 @@ impl Index {
         self.known
     }
 
-    /// Returns how many rows `text` has.
     pub fn count(&mut self, text: &str) -> usize {
         self.count_to(text, usize::MAX)
     }
@@ -244,7 +242,7 @@ impl Index {
         }
         self.len = text.len();
         self.whole = false;
-        // What is added can still join the last word and the last grapheme, so the last two rows are found again.
+        // Added text can still join the last word and the last grapheme, so the last two rows are computed again.
         let mark = self.known.saturating_sub(2) / STEP;
         self.known = mark * STEP;
         self.next = self.marks.get(mark).copied().unwrap_or_default();
@@ -252,11 +250,11 @@ impl Index {
     }
 }
 
-/// Returns spans broken into rows, each row opened by a prefix. There is always at least one row.
+/// Breaks spans into rows, each starting with a prefix. Returns at least one row.
 pub fn spans(spans: &[Span], width: usize, first: &[Span], rest: &[Span], breaks: Break) -> Vec<Row> {
     let text: String = spans.iter().map(|span| span.text.as_ref()).collect();
     let room = |prefix: &[Span]| width::left(width, prefix.iter().map(Span::width).sum()).unwrap_or(1);
-    let layout = Layout { first: room(first), rest: room(rest), breaks };
+    let layout = WrapLayout { first: room(first), rest: room(rest), breaks };
     let mut cutter = Cutter { spans, at: 0, offset: 0 };
     let mut pieces = pieces(&text, layout);
     let mut rows: Vec<Row> = Vec::new();
@@ -265,7 +263,7 @@ pub fn spans(spans: &[Span], width: usize, first: &[Span], rest: &[Span], breaks
         row.end = piece.end;
         cutter.take(&piece.range, &mut row);
         rows.push(row);
-        // The opening prefix stands before the first row only, whatever lines follow.
+        // The first prefix is only for the first row, even if more lines follow.
         pieces.layout.first = layout.rest;
     }
     if rows.is_empty() {
@@ -274,11 +272,11 @@ pub fn spans(spans: &[Span], width: usize, first: &[Span], rest: &[Span], breaks
     rows
 }
 
-/// Cuts spans along growing ranges of their joined text.
+/// Cuts spans along increasing ranges of their joined text.
 struct Cutter<'a> {
     spans: &'a [Span],
     at: usize,
-    /// Where the span `at` begins in the joined text.
+    /// The offset of the span `at` in the joined text.
     offset: usize,
 }
 

@@ -6,11 +6,11 @@ use crate::text::width::visible;
 use crate::theme::Role;
 
 fn words(text: &str, width: usize) -> Vec<&str> {
-    pieces(text, Layout::words(width)).map(|piece| &text[piece.range]).collect()
+    pieces(text, WrapLayout::words(width)).map(|piece| &text[piece.range]).collect()
 }
 
 fn anywhere(text: &str, width: usize) -> Vec<&str> {
-    pieces(text, Layout::anywhere(width)).map(|piece| &text[piece.range]).collect()
+    pieces(text, WrapLayout::anywhere(width)).map(|piece| &text[piece.range]).collect()
 }
 
 #[test]
@@ -29,16 +29,16 @@ fn words_longer_than_a_row_are_broken() {
 }
 
 #[test]
-fn an_indent_stays_and_does_not_count_as_a_place_to_break() {
+fn an_indent_stays_and_is_not_a_break() {
     assert_eq!(words("    abcdefgh", 8), ["    abcd", "efgh"]);
     assert_eq!(words("  ab cd", 5), ["  ab", "cd"]);
 }
 
 #[test]
-fn every_row_makes_progress_whatever_stands_at_its_start() {
+fn every_row_makes_progress() {
     for text in ["a \u{301}", " \u{301}b", "   \u{301} \u{301}", "\u{301}\u{301}", "ab  \u{301}cd"] {
         for width in 0..4 {
-            assert!(pieces(text, Layout::words(width)).take(100).count() < 20, "{text:?} in {width}");
+            assert!(pieces(text, WrapLayout::words(width)).take(100).count() < 20, "{text:?} in {width}");
         }
     }
 }
@@ -69,9 +69,9 @@ fn prefixes_open_rows_and_a_hard_break_does_not_repeat_the_first() {
 }
 
 #[test]
-fn a_row_deep_in_a_long_line_is_found_without_the_rows_before_it_being_kept() {
+fn a_row_deep_in_a_long_line_is_found_with_few_stored_starts() {
     let text = "x".repeat(1_000_000);
-    let mut index = Index::new(Layout::words(100));
+    let mut index = Index::new(WrapLayout::words(100));
     assert_eq!(index.rows(&text, 9_999, 5).len(), 1);
     assert_eq!(index.rows(&text, 5_000, 1)[0].range, 500_000..500_100);
     assert_eq!(index.count(&text), 10_000);
@@ -82,7 +82,7 @@ fn a_row_deep_in_a_long_line_is_found_without_the_rows_before_it_being_kept() {
 #[test]
 fn the_first_rows_of_a_long_text_cost_only_themselves() {
     let text = "word ".repeat(1_000_000);
-    let mut index = Index::new(Layout::words(80));
+    let mut index = Index::new(WrapLayout::words(80));
     assert_eq!(index.rows(&text, 0, 10).len(), 10);
     assert_eq!(index.known, 0, "nothing was counted that was not asked for");
     assert_eq!(index.count_to(&text, 50), 50);
@@ -105,7 +105,7 @@ fn texts() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn no_row_is_too_wide_and_no_text_is_lost(text in texts(), width in 2usize..30, code in any::<bool>()) {
-        let layout = if code { Layout::anywhere(width) } else { Layout::words(width) };
+        let layout = if code { WrapLayout::anywhere(width) } else { WrapLayout::words(width) };
         let mut at = 0;
         for piece in pieces(&text, layout) {
             let gap = &text[at..piece.range.start];
@@ -121,8 +121,8 @@ proptest! {
     }
 
     #[test]
-    fn an_index_of_growing_text_is_that_of_the_whole(parts in prop::collection::vec(texts(), 1..6), width in 1usize..12) {
-        let layout = Layout::words(width);
+    fn an_index_of_growing_text_equals_that_of_the_whole(parts in prop::collection::vec(texts(), 1..6), width in 1usize..12) {
+        let layout = WrapLayout::words(width);
         let mut index = Index::new(layout);
         let mut text = String::new();
         for part in parts {

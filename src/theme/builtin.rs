@@ -1,4 +1,4 @@
-//! The themes that come with Matrix, compiled in. A user's theme of the same name takes their place.
+//! The built-in themes. A user's theme of the same name replaces one.
 
 use super::{Appearance, Palette, file};
 
@@ -13,22 +13,21 @@ const THEMES: &[(&str, &str)] = &[
     ("paper", include_str!("../../themes/paper.toml")),
 ];
 
-/// Returns the names of the built-in themes, in the order in which they are offered.
+/// Returns the names of the built-in themes in display order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     THEMES.iter().map(|(name, _)| *name)
 }
 
-/// Returns a built-in theme as its file.
+/// Returns the file of a built-in theme.
 pub fn text(name: &str) -> Option<&'static str> {
     THEMES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Returns a built-in theme.
 pub fn named(name: &str) -> Option<Palette> {
     text(name).map(|text| file::load(name, text, |_| None).0)
 }
 
-/// Returns the name of the theme that is taken where nobody chose one.
+/// Returns the name of the default theme.
 pub fn standard_name(appearance: Appearance) -> &'static str {
     match appearance {
         Appearance::Dark => "matrix-dark",
@@ -36,7 +35,7 @@ pub fn standard_name(appearance: Appearance) -> &'static str {
     }
 }
 
-/// Returns the theme that is taken where nobody chose one.
+/// Returns the default theme.
 pub fn standard(appearance: Appearance) -> Palette {
     let name = standard_name(appearance);
     file::load(name, text(name).unwrap_or_default(), |_| None).0

@@ -5,7 +5,7 @@ use crate::theme::{Colour, ColourDepth, Glyphs, Look, Palette, Rgb, Role, Theme}
 
 use super::*;
 
-/// Themes with colours of their own: what the terminal's sixteen look like nobody can promise.
+/// Themes with RGB colours: the look of the sixteen depends on the terminal.
 fn coloured() -> impl Iterator<Item = Palette> {
     names().filter(|name| *name != "terminal-16").map(|name| named(name).unwrap())
 }
@@ -39,7 +39,7 @@ fn every_theme_loads_without_a_problem() {
 }
 
 #[test]
-fn text_can_be_read_in_every_theme() {
+fn text_is_readable_in_every_theme() {
     for theme in coloured() {
         let high = theme.name.starts_with("high-contrast");
         let (text, support, aside) = if high { (7.0, 7.0, 7.0) } else { (4.5, 4.5, 3.0) };
@@ -58,7 +58,7 @@ fn text_can_be_read_in_every_theme() {
 }
 
 #[test]
-fn text_can_be_read_on_every_background() {
+fn text_is_readable_on_every_background() {
     for theme in coloured() {
         let text = if theme.name.starts_with("high-contrast") { 7.0 } else { 4.5 };
         for on in [Role::Selection, Role::SelectionDim, Role::CursorLine, Role::Popup, Role::CodeBg, Role::SearchMatch]
@@ -77,7 +77,7 @@ fn text_can_be_read_on_every_background() {
 }
 
 #[test]
-fn code_can_be_read_in_diffs() {
+fn code_is_readable_in_diffs() {
     let syntax = Role::ALL.iter().copied().filter(|role| role.name().starts_with("syntax."));
     for (theme, role) in coloured().flat_map(|theme| syntax.clone().map(move |role| (theme.clone(), role))) {
         let quiet = matches!(role, Role::SyntaxComment);

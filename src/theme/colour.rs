@@ -1,13 +1,11 @@
-//! Colours as themes write them, and how far apart two of them look.
+//! Colours in theme files, and the distance and contrast of two colours.
 //!
-//! Distance is measured in `OKLab`, where equal steps look equal; contrast by the formula of WCAG 2, so that the
-//! numbers in the tests are those everybody knows.
+//! Distance is measured in `OKLab`, where equal steps look equal; contrast by the WCAG 2 formula.
 
-/// A colour of red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
-/// A colour as a theme gives it.
+/// A colour in a theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Colour {
     /// The terminal's own foreground or background.
@@ -37,7 +35,7 @@ pub const NAMES: [&str; 16] = [
     "bright_white",
 ];
 
-/// What the sixteen colours are where nobody has changed them. Real terminals differ; the hues do not.
+/// The usual values of the sixteen colours. Terminals differ, but the hues are the same.
 pub const SIXTEEN: [Rgb; 16] = [
     Rgb(0, 0, 0),
     Rgb(205, 0, 0),
@@ -58,7 +56,7 @@ pub const SIXTEEN: [Rgb; 16] = [
 ];
 
 impl Colour {
-    /// Reads `#rgb`, `#rrggbb`, `terminal` or the name of one of the sixteen.
+    /// Parses `#rgb`, `#rrggbb`, `terminal` or the name of one of the sixteen.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(hex) = text.strip_prefix('#') {
             return Rgb::parse_hex(hex).map(Self::Rgb);
@@ -92,7 +90,7 @@ impl Rgb {
         })
     }
 
-    /// Returns how bright the colour is to the eye, from 0 to 1.
+    /// Returns the perceived brightness, from 0 to 1.
     pub fn luminance(self) -> f64 {
         let [r, g, b] = self.linear();
         0.2126 * r + 0.7152 * g + 0.0722 * b
@@ -104,7 +102,7 @@ impl Rgb {
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
-    /// Returns lightness and the two axes of hue.
+    /// Returns lightness and the two colour axes.
     pub fn oklab(self) -> [f64; 3] {
         const TO_CONES: [[f64; 3]; 3] = [
             [0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9],
@@ -121,20 +119,20 @@ impl Rgb {
         times(TO_LAB, times(TO_CONES, self.linear()).map(f64::cbrt))
     }
 
-    /// Returns how different two colours look. Zero is the same.
+    /// Returns the perceived difference of two colours. Zero means equal.
     pub fn distance(self, other: Self) -> f64 {
         let (a, b) = (self.oklab(), other.oklab());
         a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Returns how colourful it is: about 0 for grey, 0.3 for the purest red.
+    /// Returns the colourfulness: about 0 for grey, 0.3 for the purest red.
     pub fn chroma(self) -> f64 {
         let [_, a, b] = self.oklab();
         a.hypot(b)
     }
 }
 
-/// Returns the colour of an entry of the table of 256.
+/// Returns an entry of the 256-colour table.
 pub fn indexed(index: u8) -> Rgb {
     const STEPS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     match index {

@@ -1,8 +1,7 @@
-//! What a terminal can show, judged from environment variables and a background colour that others have asked for.
+//! Detects the colours of a terminal from environment variables and its background colour, which the caller provides.
 
 use super::colour::Rgb;
 
-/// How many colours a terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ColourDepth {
     None,
@@ -11,10 +10,9 @@ pub enum ColourDepth {
     True,
 }
 
-/// Terminals that show true colour and say so by their name alone.
+/// Terminals that show true colour, recognised by name.
 const TRUE_TERMS: [&str; 7] = ["xterm-kitty", "xterm-ghostty", "alacritty", "wezterm", "foot", "contour", "rio"];
 
-/// Whether a screen is dark or light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Appearance {
     #[default]
@@ -23,14 +21,14 @@ pub enum Appearance {
 }
 
 impl Appearance {
-    /// Returns what a terminal with that background is.
+    /// Returns the appearance of a terminal with that background.
     pub fn of(background: Rgb) -> Self {
         if background.oklab()[0] > 0.6 { Self::Light } else { Self::Dark }
     }
 }
 
 impl ColourDepth {
-    /// Judges by the environment. `var` answers for one variable; an empty value counts as unset.
+    /// Detects the depth from the environment. `var` reads one variable; an empty value counts as unset.
     pub fn detect(var: impl Fn(&str) -> Option<String>) -> Self {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
         if var("NO_COLOR").is_some() {
@@ -42,8 +40,8 @@ impl ColourDepth {
         if term == "dumb" || term.starts_with("vt1") || term.starts_with("vt2") || term.ends_with("-mono") {
             return Self::None;
         }
-        // Inside a multiplexer the outer terminal's COLORTERM says nothing about what gets through: only a
-        // terminal name with colours of its own does.
+        // Inside a multiplexer the outer terminal's COLORTERM says nothing about the colours that get through; only
+        // the terminal name does.
         let screen = term == "screen" || term.starts_with("screen.") || term.starts_with("screen-");
         if screen && var("TMUX").is_none() && !term.contains("truecolor") && !term.contains("direct") {
             return if term.contains("256") { Self::Ansi256 } else { Self::Ansi16 };
@@ -74,7 +72,7 @@ impl ColourDepth {
         }
     }
 
-    /// Reads a setting.
+    /// Parses a setting.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "none" | "mono" => Some(Self::None),

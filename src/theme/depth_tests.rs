@@ -5,7 +5,7 @@ fn detect(vars: &[(&str, &str)]) -> ColourDepth {
 }
 
 #[test]
-fn the_environment_decides_how_many_colours_there_are() {
+fn the_depth_is_detected_from_the_environment() {
     use ColourDepth::{Ansi16, Ansi256, None, True};
     for (vars, depth) in [
         (&[][..], None),

@@ -1,10 +1,10 @@
-//! The generated part of `docs/themes.md`: the roles and the themes, as the tables have them.
+//! Generates the tables of roles and themes in `docs/themes.md`.
 
 use std::fmt::Write as _;
 
 use super::{Appearance, Role, builtin};
 
-/// The line above what is generated. What stands before it is written by hand and kept.
+/// The line before the generated part. Everything above it is written by hand and kept.
 pub const MARK: &str = "<!-- generated from the tables; change them, then run the tests with MXD_UPDATE_DOCS=1 -->";
 
 /// Returns the generated part of the page.
@@ -18,10 +18,10 @@ pub fn page() -> String {
         };
         let _ = writeln!(out, "| `{name}` | {appearance} | {} |", theme.about);
     }
-    out.push_str("\n## Roles\n\n| role | what it is | borrows from |\n|---|---|---|\n");
+    out.push_str("\n## Roles\n\n| role | meaning | falls back to |\n|---|---|---|\n");
     for role in Role::ALL {
         let fallback = match role {
-            Role::Background => "must be given".to_owned(),
+            Role::Background => "required".to_owned(),
             role => format!("`{}`", role.fallback().name()),
         };
         let _ = writeln!(out, "| `{}` | {} | {fallback} |", role.name(), role.about());

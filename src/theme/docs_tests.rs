@@ -2,9 +2,9 @@ use std::path::Path;
 
 use super::*;
 
-/// `MXD_UPDATE_DOCS=1 cargo test` rewrites the part of the page that comes from the tables.
+/// `MXD_UPDATE_DOCS=1 cargo test` rewrites the generated part of the page.
 #[test]
-fn the_page_about_themes_is_up_to_date() {
+fn the_themes_page_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/themes.md");
     let written = std::fs::read_to_string(&path).unwrap();
     let (head, tail) = written.split_once(MARK).unwrap();

@@ -1,8 +1,8 @@
-//! Theme files: TOML with a palette of named colours and a style for each role that differs from its parent's.
+//! Theme files: TOML with a palette of named colours and a style for each role that differs from the parent theme.
 //!
-//! A mistake costs the entry that it is in and nothing else: it becomes a [`Problem`] with its line and, where one
-//! is near, the name that was probably meant. Inheritance is settled before any colour is looked up, so a theme
-//! that changes one colour of its parent's palette changes every role that uses it.
+//! A mistake invalidates only its own entry: it becomes a [`ThemeProblem`] with its line and, if possible, the name
+//! that was probably meant. Inheritance is resolved before colours, so a theme that changes one colour of its
+//! parent's palette changes every role that uses it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,37 +15,37 @@ use toml::de::{DeTable, DeValue};
 use super::colour::{Colour, NAMES};
 use super::{Appearance, Look, Palette, Role, Spec};
 
-/// What is wrong with a theme file, and where.
+/// A mistake in a theme file and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ThemeProblem {
     /// Counted from one.
     pub line: usize,
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ThemeProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.message)
     }
 }
 
-/// A theme file, read but not yet joined with what it inherits.
+/// A parsed theme file, not yet merged with its parents.
 #[derive(Clone, Debug, Default)]
 pub struct ThemeFile {
     pub about: String,
     pub appearance: Option<Appearance>,
     /// The theme that this one changes. `none` starts from nothing.
     pub inherits: Option<String>,
-    palette: BTreeMap<String, Said<String>>,
+    palette: BTreeMap<String, Located<String>>,
     roles: BTreeMap<Role, Entry>,
 }
 
-/// Something that a file said, and where.
+/// A value and its line in the file.
 #[derive(Clone, Debug)]
-struct Said<T> {
+struct Located<T> {
     value: T,
     line: usize,
-    /// Set in an inherited file, whose mistakes are not this file's.
+    /// Set for values of an inherited file, whose mistakes are not reported.
     inherited: bool,
 }
 
@@ -58,18 +58,18 @@ struct Entry {
 
 #[derive(Clone, Debug, Default)]
 struct RawLook {
-    fg: Option<Said<String>>,
-    bg: Option<Said<String>>,
+    fg: Option<Located<String>>,
+    bg: Option<Located<String>>,
     modifiers: Modifier,
 }
 
-/// How many themes may stand one on the other.
+/// The longest chain of themes that inherit from each other.
 const MAX_PARENTS: usize = 8;
 
-/// Reads a theme. `find` gives the text of the themes that it may inherit from.
+/// Loads a theme. `find` returns the text of a theme to inherit from.
 ///
-/// There is always a theme: what cannot be understood is left out and reported.
-pub fn load(name: &str, text: &str, find: impl Fn(&str) -> Option<String>) -> (Palette, Vec<Problem>) {
+/// Always returns a theme: invalid entries are left out and reported.
+pub fn load(name: &str, text: &str, find: impl Fn(&str) -> Option<String>) -> (Palette, Vec<ThemeProblem>) {
     let (mut file, mut problems) = ThemeFile::parse(text);
     let appearance = file.appearance;
     for _ in 0..MAX_PARENTS {
@@ -78,11 +78,12 @@ pub fn load(name: &str, text: &str, find: impl Fn(&str) -> Option<String>) -> (P
             Some(parent) => parent,
             None => super::builtin::standard_name(file.appearance.unwrap_or_default()).to_owned(),
         };
-        // A file may take the place of its own parent; what it stands on is then the built-in one.
+        // A file may replace its own parent; then it inherits from the built-in one.
         let other = find(&parent).filter(|_| parent != name);
         let Some(text) = other.or_else(|| super::builtin::text(&parent).map(str::to_owned)) else {
             let hint = hint(&parent, super::builtin::names());
-            problems.push(Problem { line: 1, message: format!("there is no theme `{parent}` to inherit from{hint}") });
+            problems
+                .push(ThemeProblem { line: 1, message: format!("there is no theme `{parent}` to inherit from{hint}") });
             continue;
         };
         file.inherit(ThemeFile::parse(&text).0);
@@ -94,34 +95,34 @@ pub fn load(name: &str, text: &str, find: impl Fn(&str) -> Option<String>) -> (P
 }
 
 impl ThemeFile {
-    /// Reads what a file says, as far as it can be understood.
-    pub fn parse(text: &str) -> (Self, Vec<Problem>) {
+    /// Parses a file, as far as it is valid.
+    pub fn parse(text: &str) -> (Self, Vec<ThemeProblem>) {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut reader = Reader::new(text);
         for error in errors {
             let line = reader.line(&error.span().unwrap_or_default());
-            reader.problems.push(Problem { line, message: error.message().to_owned() });
+            reader.problems.push(ThemeProblem { line, message: error.message().to_owned() });
         }
         let file = reader.file(table.get_ref());
         (file, reader.problems)
     }
 
-    /// Fills with `parent`'s words what this file is silent about.
+    /// Fills unset values from `parent`.
     fn inherit(&mut self, parent: Self) {
-        for (name, mut said) in parent.palette {
-            said.inherited = true;
-            self.palette.entry(name).or_insert(said);
+        for (name, mut value) in parent.palette {
+            value.inherited = true;
+            self.palette.entry(name).or_insert(value);
         }
         for (role, entry) in parent.roles {
             self.roles.entry(role).or_insert_with(|| entry.inherited());
         }
         self.appearance = self.appearance.or(parent.appearance);
-        // A parent that says nothing about its own parent is a root only if it says so.
+        // The parent's `inherits` decides whether the chain continues.
         self.inherits = parent.inherits;
     }
 
-    fn specs(&self, problems: &mut Vec<Problem>) -> Vec<Spec> {
-        let said: BTreeMap<Role, Spec> = self
+    fn specs(&self, problems: &mut Vec<ThemeProblem>) -> Vec<Spec> {
+        let specs: BTreeMap<Role, Spec> = self
             .roles
             .iter()
             .map(|(role, entry)| {
@@ -133,7 +134,7 @@ impl ThemeFile {
         let find = |role: Role| {
             let mut at = role;
             loop {
-                match said.get(&at) {
+                match specs.get(&at) {
                     Some(spec) => break *spec,
                     None if at == Role::Background => break Spec::default(),
                     None => at = at.fallback(),
@@ -144,12 +145,12 @@ impl ThemeFile {
             .iter()
             .map(|role| {
                 let mut spec = find(*role);
-                if !said.contains_key(role) {
-                    // Modifiers without colour belong to the role itself, not to the one it borrows from.
+                if !specs.contains_key(role) {
+                    // Modifiers for no colour belong to the role itself, not to its fallback.
                     spec.mono = None;
                 }
                 if *role == Role::Text {
-                    // Text is drawn on many backgrounds: it must not bring the screen's along.
+                    // Text is drawn on many backgrounds: it must not bring the background of the screen along.
                     spec.full.bg = None;
                     spec.ansi = spec.ansi.map(|look| Look { bg: None, ..look });
                 }
@@ -158,13 +159,13 @@ impl ThemeFile {
             .collect()
     }
 
-    fn look(&self, raw: &RawLook, problems: &mut Vec<Problem>) -> Look {
-        let mut colour = |said: &Option<Said<String>>| said.as_ref().and_then(|said| self.colour(said, problems));
+    fn look(&self, raw: &RawLook, problems: &mut Vec<ThemeProblem>) -> Look {
+        let mut colour = |name: &Option<Located<String>>| name.as_ref().and_then(|name| self.colour(name, problems));
         Look { fg: colour(&raw.fg), bg: colour(&raw.bg), modifiers: raw.modifiers }
     }
 
-    fn colour(&self, said: &Said<String>, problems: &mut Vec<Problem>) -> Option<Colour> {
-        let mut word = &said.value;
+    fn colour(&self, name: &Located<String>, problems: &mut Vec<ThemeProblem>) -> Option<Colour> {
+        let mut word = &name.value;
         for _ in 0..MAX_PARENTS {
             match self.palette.get(word) {
                 Some(next) if next.value != *word => word = &next.value,
@@ -172,11 +173,11 @@ impl ThemeFile {
             }
         }
         let colour = Colour::parse(word);
-        if colour.is_none() && !said.inherited {
+        if colour.is_none() && !name.inherited {
             let known = self.palette.keys().map(String::as_str).chain(NAMES).chain(["terminal"]);
             let hint = hint(word, known);
             let message = format!("`{word}` is neither a colour (#rrggbb, red, terminal) nor in the palette{hint}");
-            problems.push(Problem { line: said.line, message });
+            problems.push(ThemeProblem { line: name.line, message });
         }
         colour
     }
@@ -185,8 +186,8 @@ impl ThemeFile {
 impl Entry {
     fn inherited(mut self) -> Self {
         let looks = [Some(&mut self.full), self.ansi.as_mut()];
-        for said in looks.into_iter().flatten().flat_map(|look| [&mut look.fg, &mut look.bg]).flatten() {
-            said.inherited = true;
+        for colour in looks.into_iter().flatten().flat_map(|look| [&mut look.fg, &mut look.bg]).flatten() {
+            colour.inherited = true;
         }
         self
     }
@@ -202,9 +203,9 @@ fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 struct Reader {
-    /// Where lines end.
+    /// The offsets of line ends.
     breaks: Vec<usize>,
-    problems: Vec<Problem>,
+    problems: Vec<ThemeProblem>,
 }
 
 impl Reader {
@@ -218,10 +219,10 @@ impl Reader {
 
     fn wrong(&mut self, span: &Range<usize>, message: impl Into<String>) {
         if span.is_empty() {
-            // Made up by the parser in place of what it could not read, and reported as that already.
+            // The parser inserts such values for text that it could not read, and has reported that.
             return;
         }
-        let problem = Problem { line: self.line(span), message: message.into() };
+        let problem = ThemeProblem { line: self.line(span), message: message.into() };
         self.problems.push(problem);
     }
 
@@ -254,7 +255,7 @@ impl Reader {
     fn palette(&mut self, colours: &DeTable<'_>, file: &mut ThemeFile) {
         for (key, value) in colours {
             match self.word(value) {
-                Some(said) => drop(file.palette.insert(key.get_ref().as_ref().to_owned(), said)),
+                Some(colour) => drop(file.palette.insert(key.get_ref().as_ref().to_owned(), colour)),
                 None => self.wrong(&value.span(), format!("`{}` must be a colour in quotes", key.get_ref())),
             }
         }
@@ -305,11 +306,11 @@ impl Reader {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "fg" | "bg" => {
-                    let said = self.word(value);
-                    if said.is_none() {
+                    let colour = self.word(value);
+                    if colour.is_none() {
                         self.wrong(&value.span(), format!("`{}` must be a colour in quotes", key.get_ref()));
                     }
-                    if key.get_ref() == "fg" { look.fg = said } else { look.bg = said }
+                    if key.get_ref() == "fg" { look.fg = colour } else { look.bg = colour }
                 }
                 "modifiers" => look.modifiers = self.modifiers(value),
                 "ansi" | "mono" => {}
@@ -349,9 +350,9 @@ impl Reader {
         all
     }
 
-    fn word(&self, value: &Spanned<DeValue<'_>>) -> Option<Said<String>> {
+    fn word(&self, value: &Spanned<DeValue<'_>>) -> Option<Located<String>> {
         let line = self.line(&value.span());
-        value.get_ref().as_str().map(|word| Said { value: word.to_owned(), line, inherited: false })
+        value.get_ref().as_str().map(|word| Located { value: word.to_owned(), line, inherited: false })
     }
 }
 

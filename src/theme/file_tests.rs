@@ -20,7 +20,7 @@ fn a_changed_palette_changes_every_role_that_uses_it() {
 }
 
 #[test]
-fn a_light_theme_stands_on_the_light_standard() {
+fn a_light_theme_inherits_from_the_light_default() {
     let (palette, _) = load_alone("appearance = \"light\"\n[roles]\naccent = \"bright_red\"");
     assert_eq!(palette.appearance, Appearance::Light);
     assert_eq!(fg(&palette, Role::Text), Colour::parse("#1e2722"));
@@ -28,7 +28,7 @@ fn a_light_theme_stands_on_the_light_standard() {
 }
 
 #[test]
-fn a_role_that_is_not_mentioned_borrows() {
+fn an_unset_role_falls_back() {
     let text = "inherits = \"none\"\n[roles]\nbackground = { fg = \"#fff\", bg = \"#000\" }\nmuted = \"#888\"";
     let (palette, problems) = load_alone(text);
     assert_eq!(problems, [""; 0]);
@@ -79,7 +79,7 @@ title = "leaf"
 }
 
 #[test]
-fn broken_toml_costs_the_broken_line() {
+fn broken_toml_invalidates_only_its_line() {
     let (palette, problems) = load_alone("[roles]\naccent = \"bright_red\"\nok = = 3\ntitle = \"blue\"\n");
     assert!(problems[0].starts_with("line 3: "), "{problems:?}");
     assert_eq!(fg(&palette, Role::Accent), Some(Colour::Ansi(9)));
@@ -87,7 +87,7 @@ fn broken_toml_costs_the_broken_line() {
 }
 
 #[test]
-fn parents_may_be_files_and_circles_end() {
+fn parents_may_be_files_and_cycles_end() {
     let find = |name: &str| match name {
         "base" => Some("inherits = \"none\"\n[roles]\nbackground = { fg = \"white\", bg = \"black\" }".to_owned()),
         "a" => Some("inherits = \"b\"\n[roles]\nok = \"green\"".to_owned()),
@@ -101,14 +101,14 @@ fn parents_may_be_files_and_circles_end() {
 }
 
 #[test]
-fn an_unknown_parent_is_reported_and_the_standard_taken() {
+fn an_unknown_parent_is_reported_and_the_default_used() {
     let (palette, problems) = load_alone("inherits = \"matrix-drak\"");
     assert_eq!(problems, ["line 1: there is no theme `matrix-drak` to inherit from; did you mean `matrix-dark`?"]);
     assert_eq!(fg(&palette, Role::Text), Colour::parse("#d3dcd6"));
 }
 
 #[test]
-fn a_file_may_take_the_place_of_a_built_in_theme_and_stand_on_it() {
+fn a_file_may_replace_a_built_in_theme_and_inherit_from_it() {
     let mine = "[palette]\naccent = \"#123456\"";
     let (palette, problems) = load("matrix-dark", mine, |name| (name == "matrix-dark").then(|| mine.to_owned()));
     assert_eq!(problems, []);
@@ -118,10 +118,10 @@ fn a_file_may_take_the_place_of_a_built_in_theme_and_stand_on_it() {
 
 proptest::proptest! {
     #[test]
-    fn whatever_a_theme_file_holds_there_is_a_theme(
+    fn any_file_gives_a_theme(
         text in "(?s).{0,120}|(\\[?[a-z_.]{1,12}\\]?( = (\"#?[0-9a-zA-Z]{0,8}\"|[0-9]{1,4}|\\{[a-z =\"#0-9,]{0,20}\\}))?\n){0,12}|(extends = \"[a-z/.]{0,12}\"\n){1,3}"
     ) {
-        // Also one that is based on itself.
+        // Including one that inherits from itself.
         let (_, problems) = super::load("odd", &text, |_| Some(text.clone()));
         proptest::prop_assert!(problems.len() <= text.len() + 8);
     }

@@ -1,13 +1,12 @@
-//! The signs that the screen is drawn with, in two sets: one for terminals that have the characters, one in ASCII.
+//! The glyphs of the screen, in two sets: Unicode and ASCII.
 //!
-//! Every sign is one column wide in every terminal: none of them is an emoji or of ambiguous width where it
-//! matters. State is always a sign *and* a colour, so neither is needed alone.
+//! Every glyph is one column wide in every terminal: none is an emoji or of ambiguous width. State is always shown by
+//! a glyph *and* a colour, so neither is needed alone.
 
-/// A set of signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyphs {
     pub name: &'static str,
-    /// The task at the root.
+    /// The root task.
     pub root: &'static str,
     pub draft: &'static str,
     pub pending: &'static str,
@@ -18,7 +17,7 @@ pub struct Glyphs {
     pub failed: &'static str,
     pub closed: &'static str,
     pub recurring: &'static str,
-    /// The frames of something that goes on. The first is what stands still where nothing may move.
+    /// The frames of an animation. The first is shown where animations are off.
     pub spinner: &'static [&'static str],
     pub tree_branch: &'static str,
     pub tree_last: &'static str,
@@ -55,10 +54,10 @@ pub struct Glyphs {
     pub dot: &'static str,
     /// Two branches that would conflict.
     pub clash: &'static str,
-    /// A space and a tab made visible.
+    /// Visible space and tab characters.
     pub space: &'static str,
     pub tab: &'static str,
-    /// The continuation of a line that was too long.
+    /// Marks the continuation of a wrapped line.
     pub wrapped: &'static str,
 }
 
@@ -165,7 +164,7 @@ impl Glyphs {
         wrapped: "\\",
     };
 
-    /// Judges by the environment whether a terminal can be trusted with more than ASCII.
+    /// Decides from the environment whether the terminal can show more than ASCII.
     pub fn detect(var: impl Fn(&str) -> Option<String>) -> &'static Self {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
         let locale = var("LC_ALL").or_else(|| var("LC_CTYPE")).or_else(|| var("LANG"));
@@ -178,7 +177,7 @@ impl Glyphs {
         if utf8 && !console { &Self::UNICODE } else { &Self::ASCII }
     }
 
-    /// Returns every sign, for tests and for a page that shows them.
+    /// Returns every glyph, for tests.
     pub fn all(&self) -> Vec<&'static str> {
         let single = [
             self.root,

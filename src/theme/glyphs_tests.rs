@@ -3,7 +3,7 @@ use ratatui::buffer::CellWidth;
 use super::*;
 
 #[test]
-fn every_sign_is_one_column_wide() {
+fn every_glyph_is_one_column_wide() {
     for glyph in Glyphs::UNICODE.all().into_iter().chain(Glyphs::ASCII.all()) {
         assert_eq!(glyph.cell_width(), 1, "{glyph}");
         assert_eq!(glyph.chars().count(), 1, "{glyph}: no joined characters");
@@ -11,12 +11,12 @@ fn every_sign_is_one_column_wide() {
 }
 
 #[test]
-fn the_plain_set_is_plain() {
+fn the_ascii_set_is_ascii() {
     assert!(Glyphs::ASCII.all().iter().all(|glyph| glyph.is_ascii()));
 }
 
 #[test]
-fn states_are_told_apart_by_sign_alone() {
+fn states_differ_by_glyph_alone() {
     for set in [Glyphs::UNICODE, Glyphs::ASCII] {
         let states = [set.draft, set.pending, set.working, set.sleeping, set.ask, set.passed, set.failed, set.closed];
         let different: std::collections::BTreeSet<_> = states.iter().collect();
@@ -25,7 +25,7 @@ fn states_are_told_apart_by_sign_alone() {
 }
 
 #[test]
-fn ascii_is_taken_where_the_locale_or_the_console_asks_for_it() {
+fn ascii_is_used_for_a_plain_locale_or_console() {
     let detect = |vars: &[(&str, &str)]| {
         Glyphs::detect(|name| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned())).name
     };

@@ -1,8 +1,8 @@
-//! Styles fitted to what a terminal can show: true colour, 256, sixteen, or none.
+//! Reduces styles to what a terminal can show: true colour, 256 colours, sixteen, or none.
 //!
-//! With 256 colours each colour becomes the one that looks nearest. With sixteen that is not enough: the terminal
-//! decides what they are, so hue is kept, quiet backgrounds go, and text never takes the colour it stands on.
-//! Without colour only modifiers speak.
+//! With 256 colours each colour becomes the nearest one. With sixteen that is not enough, because the terminal
+//! decides what they look like: the hue is kept, subtle backgrounds are dropped, and text never has the colour of its
+//! background. Without colour only modifiers remain.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use ratatui::style::{Color, Modifier, Style};
 use super::colour::{Colour, Rgb, SIXTEEN, indexed};
 use super::{ColourDepth, Look, Role, Spec};
 
-/// Returns the style of a role. `ground` is what the whole screen is painted with.
+/// Returns the style of a role. `ground` is the background of the screen.
 pub fn style(role: Role, spec: &Spec, ground: &Look, depth: ColourDepth) -> Style {
     match depth {
         ColourDepth::None => Style::new().add_modifier(spec.mono.unwrap_or(role.mono() | spec.full.modifiers)),
@@ -62,12 +62,12 @@ fn ansi(index: u8) -> Color {
     COLOURS[usize::from(index & 15)]
 }
 
-/// How the fixed part of the table of 256 looks. The first sixteen are the terminal's to choose, so they are not used. Found
-/// once: a theme looks for each of its colours there, and the first frame waits for it.
+/// The fixed part of the 256-colour table in `OKLab`. The first sixteen are the terminal's to choose, so they are not
+/// used. Computed once, because every colour of a theme is looked up here before the first frame.
 static FIXED: LazyLock<Vec<(u8, [f64; 3])>> =
     LazyLock::new(|| (16..=255).map(|index| (index, indexed(index).oklab())).collect());
 
-/// Returns the entry of the fixed part of the table of 256 that looks nearest.
+/// Returns the nearest entry of the fixed part of the 256-colour table.
 pub fn nearest_256(rgb: Rgb) -> u8 {
     let wanted = rgb.oklab();
     let off = |looks: &[f64; 3]| looks.iter().zip(wanted).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
@@ -75,10 +75,10 @@ pub fn nearest_256(rgb: Rgb) -> u8 {
     nearest.map_or(16, |(index, _)| index)
 }
 
-/// Below this a colour is a grey to the eye, and becomes one of the four.
+/// A colour below this chroma is a grey, and becomes one of the four greys.
 const GREY: f64 = 0.035;
 
-/// Returns the one of the sixteen colours that says the same: hue first, lightness second.
+/// Returns the nearest of the sixteen colours: hue first, lightness second.
 pub fn nearest_16(rgb: Rgb) -> u8 {
     if rgb.chroma() < GREY {
         let lightness = rgb.oklab()[0];
@@ -103,12 +103,12 @@ pub fn nearest_16(rgb: Rgb) -> u8 {
     (1..=6u8).chain(9..=14).min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap_or(7)
 }
 
-/// How far a background must stand out from the screen's to be worth one of the sixteen.
-const LOUD: f64 = 1.9;
+/// The contrast with the screen above which a background gets one of the sixteen colours.
+const MIN_CONTRAST: f64 = 1.9;
 
 fn sixteen(role: Role, look: &Look, ground: &Look) -> Look {
     let quiet = |bg: Colour| match (bg, ground.bg) {
-        (Colour::Rgb(bg), Some(Colour::Rgb(ground))) => bg.contrast(ground) < LOUD,
+        (Colour::Rgb(bg), Some(Colour::Rgb(ground))) => bg.contrast(ground) < MIN_CONTRAST,
         _ => false,
     };
     let mut out = *look;
@@ -117,7 +117,7 @@ fn sixteen(role: Role, look: &Look, ground: &Look) -> Look {
         && quiet(bg)
     {
         out.bg = None;
-        // What was told apart by its background alone has to be told apart by something else.
+        // A role that differed only by its background needs another distinction.
         out.modifiers |= role.mono() & (Modifier::REVERSED | Modifier::UNDERLINED);
     }
     let index = |colour: Option<Colour>| match colour {
@@ -134,7 +134,7 @@ fn sixteen(role: Role, look: &Look, ground: &Look) -> Look {
     out
 }
 
-/// Returns black or white, whichever can be read on one of the sixteen; a step of grey on those two.
+/// Returns black or white, whichever is readable on one of the sixteen; on those two, a grey.
 fn readable_on(bg: u8) -> u8 {
     match bg {
         0 | 15 => 8,

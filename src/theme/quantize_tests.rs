@@ -33,7 +33,7 @@ fn soft_colours_keep_their_hue_with_sixteen() {
 }
 
 #[test]
-fn quiet_backgrounds_go_with_sixteen_and_the_row_stays_marked() {
+fn subtle_backgrounds_are_dropped_with_sixteen_and_the_row_stays_marked() {
     let ground = look("#d0d6d1", "#0d1210");
     let style = style(Role::Selection, &spec("#ffffff", "#1c2a22"), &ground, ColourDepth::Ansi16);
     assert_eq!(style.bg, None);
@@ -41,14 +41,14 @@ fn quiet_backgrounds_go_with_sixteen_and_the_row_stays_marked() {
 }
 
 #[test]
-fn text_never_takes_the_colour_it_stands_on() {
+fn text_never_has_the_colour_of_its_background() {
     let ground = look("#d0d6d1", "#000000");
     let style = style(Role::Chip, &spec("#1faa5a", "#2fbf6a"), &ground, ColourDepth::Ansi16);
     assert_ne!(style.fg, style.bg);
 }
 
 #[test]
-fn without_colour_only_modifiers_speak() {
+fn without_colour_only_modifiers_remain() {
     let ground = look("#d0d6d1", "#0d1210");
     let style = style(Role::Selection, &spec("#ffffff", "#1c2a22"), &ground, ColourDepth::None);
     assert_eq!((style.fg, style.bg), (None, None));

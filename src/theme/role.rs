@@ -1,8 +1,8 @@
-//! The one table of roles: what a thing on the screen is, never what it looks like.
+//! The table of roles: what a thing on the screen is, never what it looks like.
 //!
-//! A role has a name in theme files, a sentence for the documentation, a role it borrows from when a theme does
-//! not mention it, and the modifiers that keep it apart where there is no colour. Chains of borrowing end at
-//! `background`, which every theme must give.
+//! A role has a name in theme files, a sentence for the documentation, a fallback role for themes that do not mention
+//! it, and modifiers that distinguish it without colour. Fallback chains end at `background`, which every theme must
+//! define.
 
 use ratatui::style::Modifier;
 
@@ -18,7 +18,7 @@ const BOLD_REVERSED: Modifier = BOLD.union(REVERSED);
 
 macro_rules! roles {
     ($($role:ident $name:literal < $fallback:ident, $mono:expr, $about:literal;)*) => {
-        /// What a thing on the screen is.
+        /// The meaning of a thing on the screen.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Role {
@@ -29,22 +29,22 @@ macro_rules! roles {
             /// Every role, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$role,)*];
 
-            /// Returns the role's name in theme files.
+            /// Returns the name of the role in theme files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$role => $name,)* }
             }
 
-            /// Returns what the role is for, in one line.
+            /// Returns the purpose of the role, in one line.
             pub fn about(self) -> &'static str {
                 match self { $(Self::$role => $about,)* }
             }
 
-            /// Returns the role that stands in when a theme does not mention this one.
+            /// Returns the role that replaces this one in a theme that does not mention it.
             pub fn fallback(self) -> Self {
                 match self { $(Self::$role => Self::$fallback,)* }
             }
 
-            /// Returns what keeps the role apart where there is no colour.
+            /// Returns the modifiers that distinguish the role without colour.
             pub fn mono(self) -> Modifier {
                 match self { $(Self::$role => $mono,)* }
             }
@@ -53,88 +53,88 @@ macro_rules! roles {
 }
 
 roles! {
-    Background "background" < Background, PLAIN, "The screen itself: its background and the colour of everything unnamed";
+    Background "background" < Background, PLAIN, "The background of the screen and the default text colour";
     Text "text" < Background, PLAIN, "Ordinary text";
-    Muted "muted" < Text, PLAIN, "Text that supports other text: times, counts, labels";
-    Faint "faint" < Muted, DIM, "Text that may be overlooked: closed tasks, rules between things";
-    Strong "strong" < Text, BOLD, "Text that must be seen first";
-    Accent "accent" < Text, BOLD, "The one colour that leads the eye";
-    Ok "ok" < Text, PLAIN, "It worked";
-    Warn "warn" < Text, BOLD, "Look at this soon";
-    Error "error" < Text, BOLD, "It failed";
-    Ask "ask" < Warn, BOLD_UNDERLINED, "Something waits for the person";
-    Working "working" < Accent, BOLD, "An agent is at work";
-    Waiting "waiting" < Muted, PLAIN, "An agent waits for something else than the person";
-    Idle "idle" < Muted, PLAIN, "Nothing is going on";
+    Muted "muted" < Text, PLAIN, "Secondary text: times, counts, labels";
+    Faint "faint" < Muted, DIM, "Least important text: closed tasks, separators";
+    Strong "strong" < Text, BOLD, "Important text";
+    Accent "accent" < Text, BOLD, "The accent colour";
+    Ok "ok" < Text, PLAIN, "Success";
+    Warn "warn" < Text, BOLD, "A warning";
+    Error "error" < Text, BOLD, "Failure";
+    Ask "ask" < Warn, BOLD_UNDERLINED, "A question to the user";
+    Working "working" < Accent, BOLD, "A working agent";
+    Waiting "waiting" < Muted, PLAIN, "An agent that waits, but not for the user";
+    Idle "idle" < Muted, PLAIN, "An idle task";
 
     Header "header" < Text, PLAIN, "The top line";
     Footer "footer" < Muted, PLAIN, "The bottom line";
-    Key "key" < Accent, BOLD, "A key to press, where it is shown";
+    Key "key" < Accent, BOLD, "A key in hints and help";
     Title "title" < Muted, PLAIN, "The title of a pane";
-    TitleFocus "title_focus" < Accent, BOLD, "The title of the pane that has the keys";
+    TitleFocus "title_focus" < Accent, BOLD, "The title of the focused pane";
     Border "border" < Faint, DIM, "The frame of a pane";
-    BorderFocus "border_focus" < Accent, BOLD, "The frame of the pane that has the keys";
-    Popup "popup" < Background, PLAIN, "What lies above the screen: palette, help, confirmation";
-    Selection "selection" < Text, REVERSED, "The chosen row in the pane that has the keys";
-    SelectionDim "selection_dim" < Text, UNDERLINED, "The chosen row in a pane that does not have the keys";
-    CursorLine "cursor_line" < Text, UNDERLINED, "The line of the cursor in a text";
+    BorderFocus "border_focus" < Accent, BOLD, "The frame of the focused pane";
+    Popup "popup" < Background, PLAIN, "Popups: palette, help, dialogs";
+    Selection "selection" < Text, REVERSED, "The selected row in the focused pane";
+    SelectionDim "selection_dim" < Text, UNDERLINED, "The selected row in an unfocused pane";
+    CursorLine "cursor_line" < Text, UNDERLINED, "The line of the cursor";
     Cursor "cursor" < Text, REVERSED, "The cursor";
     Scrollbar "scrollbar" < Faint, DIM, "The track of a scroll bar";
-    ScrollbarThumb "scrollbar_thumb" < Muted, PLAIN, "The part of a scroll bar that says where one is";
-    Placeholder "placeholder" < Faint, DIM, "What stands where nothing has been typed";
+    ScrollbarThumb "scrollbar_thumb" < Muted, PLAIN, "The thumb of a scroll bar";
+    Placeholder "placeholder" < Faint, DIM, "The placeholder of an empty input";
     Chip "chip" < Text, REVERSED, "A small label";
-    ChipActive "chip_active" < Chip, BOLD_REVERSED, "A small label that says what will happen next";
+    ChipActive "chip_active" < Chip, BOLD_REVERSED, "An active small label";
     Gauge "gauge" < Accent, BOLD, "The filled part of a bar";
     GaugeEmpty "gauge_empty" < Faint, DIM, "The empty part of a bar";
     GaugeHigh "gauge_high" < Warn, BOLD, "The filled part of a bar that is nearly full";
-    SearchMatch "search_match" < Text, UNDERLINED, "A place that a search found";
-    SearchCurrent "search_current" < SearchMatch, REVERSED, "The found place that is being looked at";
-    Match "match" < Accent, BOLD_UNDERLINED, "The letters of a name that fit what was typed";
+    SearchMatch "search_match" < Text, UNDERLINED, "A search match";
+    SearchCurrent "search_current" < SearchMatch, REVERSED, "The current search match";
+    Match "match" < Accent, BOLD_UNDERLINED, "The matched letters of a name";
 
-    User "user" < Accent, BOLD, "What the person said";
-    Agent "agent" < Text, PLAIN, "What an agent said";
-    Thinking "thinking" < Muted, DIM, "What an agent thought";
+    User "user" < Accent, BOLD, "Messages of the user";
+    Agent "agent" < Text, PLAIN, "Text of an agent";
+    Thinking "thinking" < Muted, DIM, "Thinking of an agent";
     Tool "tool" < Muted, PLAIN, "A tool call";
     ToolName "tool_name" < Strong, BOLD, "The name of a tool";
-    Output "output" < Muted, PLAIN, "What a tool printed";
+    Output "output" < Muted, PLAIN, "Output of a tool";
     Message "message" < Accent, PLAIN, "A message from one task to another";
-    Notice "notice" < Muted, DIM, "What Matrix itself says in a transcript";
+    Notice "notice" < Muted, DIM, "Notices of Matrix in a transcript";
     Separator "separator" < Faint, DIM, "The line between runs and between days";
 
     Heading "heading" < Accent, BOLD_UNDERLINED, "A heading of the first or second level";
     HeadingMinor "heading_minor" < Strong, BOLD, "A heading of a deeper level";
     Emphasis "emphasis" < Text, ITALIC, "Emphasised words";
-    Strike "strike" < Muted, STRIKE, "Words struck out";
-    Code "code" < Text, PLAIN, "Code within a sentence";
-    CodeBg "code_bg" < Background, PLAIN, "The background of a block of code";
-    CodeLabel "code_label" < Faint, DIM, "The language of a block of code";
-    Link "link" < Accent, UNDERLINED, "The words of a link";
+    Strike "strike" < Muted, STRIKE, "Struck-out words";
+    Code "code" < Text, PLAIN, "Inline code";
+    CodeBg "code_bg" < Background, PLAIN, "The background of a code block";
+    CodeLabel "code_label" < Faint, DIM, "The language label of a code block";
+    Link "link" < Accent, UNDERLINED, "The text of a link";
     LinkUrl "link_url" < Muted, PLAIN, "The address of a link";
     Quote "quote" < Muted, PLAIN, "Quoted text";
     QuoteBar "quote_bar" < Faint, DIM, "The bar beside quoted text";
     ListMarker "list_marker" < Muted, PLAIN, "The bullet or number of a list";
     TableBorder "table_border" < Faint, DIM, "The lines of a table";
     TableHeader "table_header" < Strong, BOLD, "The first row of a table";
-    Rule "rule" < Faint, DIM, "A line across a text";
-    Html "html" < Faint, DIM, "HTML, shown as it was written";
+    Rule "rule" < Faint, DIM, "A horizontal rule";
+    Html "html" < Faint, DIM, "HTML, shown as source";
     Footnote "footnote" < Muted, PLAIN, "The number of a footnote";
 
-    DiffAdd "diff.add" < Ok, PLAIN, "A line that was added";
-    DiffRemove "diff.remove" < Error, PLAIN, "A line that was removed";
-    DiffAddStrong "diff.add_strong" < DiffAdd, REVERSED, "The words of an added line that are new";
-    DiffRemoveStrong "diff.remove_strong" < DiffRemove, REVERSED, "The words of a removed line that are gone";
-    DiffContext "diff.context" < Text, PLAIN, "A line that did not change";
-    DiffHunk "diff.hunk" < Muted, DIM, "Where a part of a diff stands in its file";
+    DiffAdd "diff.add" < Ok, PLAIN, "An added line";
+    DiffRemove "diff.remove" < Error, PLAIN, "A removed line";
+    DiffAddStrong "diff.add_strong" < DiffAdd, REVERSED, "The new words of an added line";
+    DiffRemoveStrong "diff.remove_strong" < DiffRemove, REVERSED, "The deleted words of a removed line";
+    DiffContext "diff.context" < Text, PLAIN, "An unchanged line";
+    DiffHunk "diff.hunk" < Muted, DIM, "The heading of a hunk";
     DiffFile "diff.file" < Strong, BOLD, "The name of a changed file";
     DiffPlus "diff.plus" < Ok, PLAIN, "The count of added lines and the sign before one";
     DiffMinus "diff.minus" < Error, PLAIN, "The count of removed lines and the sign before one";
-    DiffFold "diff.fold" < Faint, DIM, "Unchanged lines that are folded away";
+    DiffFold "diff.fold" < Faint, DIM, "Folded unchanged lines";
     LineNumber "line_number" < Faint, DIM, "A line number";
     Whitespace "whitespace" < Faint, DIM, "Spaces and tabs made visible";
 
     SyntaxKeyword "syntax.keyword" < Text, BOLD, "`if`, `let`, `return`";
-    SyntaxString "syntax.string" < Text, PLAIN, "Text in quotes";
-    SyntaxEscape "syntax.escape" < SyntaxString, PLAIN, "`\\n` and placeholders within text in quotes";
+    SyntaxString "syntax.string" < Text, PLAIN, "Strings";
+    SyntaxEscape "syntax.escape" < SyntaxString, PLAIN, "Escapes and placeholders in strings";
     SyntaxComment "syntax.comment" < Muted, DIM, "Comments";
     SyntaxFunction "syntax.function" < Text, PLAIN, "Names of functions";
     SyntaxMacro "syntax.macro" < SyntaxFunction, PLAIN, "Names of macros";
@@ -148,7 +148,7 @@ roles! {
     SyntaxModule "syntax.module" < SyntaxType, PLAIN, "Names of modules and paths";
     SyntaxAttribute "syntax.attribute" < SyntaxMacro, PLAIN, "Attributes, decorators, annotations";
     SyntaxTag "syntax.tag" < SyntaxKeyword, BOLD, "Tags of markup";
-    SyntaxInvalid "syntax.invalid" < Error, PLAIN, "What the language does not allow";
+    SyntaxInvalid "syntax.invalid" < Error, PLAIN, "Invalid syntax";
 
     TaskRed "task.red" < Error, PLAIN, "A task marked red";
     TaskOrange "task.orange" < Warn, PLAIN, "A task marked orange";
@@ -158,22 +158,22 @@ roles! {
     TaskPurple "task.purple" < Accent, PLAIN, "A task marked purple";
     TaskGray "task.gray" < Muted, PLAIN, "A task marked gray";
 
-    AnsiBlack "ansi.black" < Faint, PLAIN, "Black in what a tool printed";
-    AnsiRed "ansi.red" < Error, BOLD, "Red in what a tool printed";
-    AnsiGreen "ansi.green" < Ok, PLAIN, "Green in what a tool printed";
-    AnsiYellow "ansi.yellow" < Warn, BOLD, "Yellow in what a tool printed";
-    AnsiBlue "ansi.blue" < TaskBlue, PLAIN, "Blue in what a tool printed";
-    AnsiMagenta "ansi.magenta" < TaskPurple, PLAIN, "Magenta in what a tool printed";
-    AnsiCyan "ansi.cyan" < Accent, PLAIN, "Cyan in what a tool printed";
-    AnsiWhite "ansi.white" < Text, PLAIN, "White in what a tool printed";
-    AnsiBrightBlack "ansi.bright_black" < Muted, DIM, "Bright black in what a tool printed";
-    AnsiBrightRed "ansi.bright_red" < AnsiRed, BOLD, "Bright red in what a tool printed";
-    AnsiBrightGreen "ansi.bright_green" < AnsiGreen, PLAIN, "Bright green in what a tool printed";
-    AnsiBrightYellow "ansi.bright_yellow" < AnsiYellow, BOLD, "Bright yellow in what a tool printed";
-    AnsiBrightBlue "ansi.bright_blue" < AnsiBlue, PLAIN, "Bright blue in what a tool printed";
-    AnsiBrightMagenta "ansi.bright_magenta" < AnsiMagenta, PLAIN, "Bright magenta in what a tool printed";
-    AnsiBrightCyan "ansi.bright_cyan" < AnsiCyan, PLAIN, "Bright cyan in what a tool printed";
-    AnsiBrightWhite "ansi.bright_white" < Strong, BOLD, "Bright white in what a tool printed";
+    AnsiBlack "ansi.black" < Faint, PLAIN, "Black in the output of a tool";
+    AnsiRed "ansi.red" < Error, BOLD, "Red in the output of a tool";
+    AnsiGreen "ansi.green" < Ok, PLAIN, "Green in the output of a tool";
+    AnsiYellow "ansi.yellow" < Warn, BOLD, "Yellow in the output of a tool";
+    AnsiBlue "ansi.blue" < TaskBlue, PLAIN, "Blue in the output of a tool";
+    AnsiMagenta "ansi.magenta" < TaskPurple, PLAIN, "Magenta in the output of a tool";
+    AnsiCyan "ansi.cyan" < Accent, PLAIN, "Cyan in the output of a tool";
+    AnsiWhite "ansi.white" < Text, PLAIN, "White in the output of a tool";
+    AnsiBrightBlack "ansi.bright_black" < Muted, DIM, "Bright black in the output of a tool";
+    AnsiBrightRed "ansi.bright_red" < AnsiRed, BOLD, "Bright red in the output of a tool";
+    AnsiBrightGreen "ansi.bright_green" < AnsiGreen, PLAIN, "Bright green in the output of a tool";
+    AnsiBrightYellow "ansi.bright_yellow" < AnsiYellow, BOLD, "Bright yellow in the output of a tool";
+    AnsiBrightBlue "ansi.bright_blue" < AnsiBlue, PLAIN, "Bright blue in the output of a tool";
+    AnsiBrightMagenta "ansi.bright_magenta" < AnsiMagenta, PLAIN, "Bright magenta in the output of a tool";
+    AnsiBrightCyan "ansi.bright_cyan" < AnsiCyan, PLAIN, "Bright cyan in the output of a tool";
+    AnsiBrightWhite "ansi.bright_white" < Strong, BOLD, "Bright white in the output of a tool";
 }
 
 impl Role {
@@ -197,12 +197,12 @@ impl Role {
         Self::AnsiBrightWhite,
     ];
 
-    /// Returns the role of that name in theme files.
+    /// Returns the role with that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|role| role.name() == name)
     }
 
-    /// Returns the known role whose name is most like `name`, if one is at all.
+    /// Returns the role whose name is most similar to `name`, if one is similar.
     pub fn nearest(name: &str) -> Option<Self> {
         let names = Self::ALL.iter().map(|role| (strsim::jaro_winkler(role.name(), name), *role));
         names.filter(|(likeness, _)| *likeness > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, role)| role)

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 
 #[test]
-fn names_are_unique_and_no_name_is_the_folder_of_another() {
+fn names_are_unique_and_no_name_is_the_parent_of_another() {
     let names: BTreeSet<&str> = Role::ALL.iter().map(|role| role.name()).collect();
     assert_eq!(names.len(), Role::ALL.len());
     for name in &names {
@@ -13,7 +13,7 @@ fn names_are_unique_and_no_name_is_the_folder_of_another() {
 }
 
 #[test]
-fn every_chain_of_borrowing_ends_at_the_background() {
+fn every_fallback_chain_ends_at_the_background() {
     for role in Role::ALL {
         let mut at = *role;
         for _ in 0..8 {
@@ -35,7 +35,7 @@ fn every_role_finds_itself_and_is_found_under_a_misspelt_name() {
 }
 
 #[test]
-fn what_must_be_told_apart_is_told_apart_without_colour() {
+fn roles_are_distinct_without_colour() {
     let apart = [Role::Text, Role::Faint, Role::Ask, Role::Selection, Role::SelectionDim, Role::SearchCurrent];
     assert_ne!(Role::Ask.mono(), Role::Working.mono());
     assert_ne!(Role::Selection.mono(), Role::SelectionDim.mono());

@@ -1,4 +1,4 @@
-//! `background`: looks at, waits for and ends what runs in the background.
+//! `background`: lists, waits for and kills background processes.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,20 +8,19 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::base::text::{self, count};
-use crate::process::Phase;
-use crate::tools::bash::said;
+use crate::process::ProcessPhase;
+use crate::tools::bash::describe_exit;
 use crate::tools::bound;
-use crate::tools::jobs::{Job, Jobs, Waiter};
+use crate::tools::jobs::{BackgroundJob, BackgroundJobs, Waiter};
 use crate::tools::names;
 use crate::tools::reply::Reply;
-use crate::tools::tool::{Call, Effect, Handler};
+use crate::tools::tool::{Call, Handler, ToolEffect};
 
 const DEFAULT_WAIT: u64 = 60;
 const LONGEST_WAIT: u64 = 600;
-/// How much of the latest output a status shows.
+/// How many bytes of the latest output a status shows.
 const LATEST: usize = 4_000;
 
-/// Handles background processes.
 pub(super) struct Background;
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -51,7 +50,7 @@ impl Handler for Background {
         of them with its latest output. kill: ends one and everything it started. wait: until one ends, for at most \
         limit_seconds (default 60, up to 600). You do not have to wait: a message tells you when a process ends, \
         unless you killed it or waited for it yourself.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"action": "status", "id": "bg-0k3v9x2m1q"}"#;
 
     type Input = Input;
@@ -83,12 +82,12 @@ impl Handler for Background {
     }
 }
 
-fn named(jobs: &Jobs, id: Option<&str>) -> Result<Arc<Job>, String> {
+fn named(jobs: &BackgroundJobs, id: Option<&str>) -> Result<Arc<BackgroundJob>, String> {
     let id = id.ok_or_else(|| format!("\"id\" is missing: say which process.\n{}", list(jobs)))?;
     jobs.get(id).ok_or_else(|| format!("There is no background process \"{id}\".\n{}", list(jobs)))
 }
 
-async fn kill(jobs: &Arc<Jobs>, job: Arc<Job>) -> Reply {
+async fn kill(jobs: &Arc<BackgroundJobs>, job: Arc<BackgroundJob>) -> Reply {
     let waiter = jobs.wait_for(job);
     if !jobs.kill(&waiter.job.id) {
         return ended(waiter, "It had already ended.\n");
@@ -104,7 +103,7 @@ fn ended(waiter: Waiter, opening: &str) -> Reply {
     Reply { ended: Some(job.id.clone()), ..Reply::text(format!("{opening}{}", status(&job))) }
 }
 
-async fn wait(call: &Call, job: Option<Arc<Job>>, limit: Duration) -> Reply {
+async fn wait(call: &Call, job: Option<Arc<BackgroundJob>>, limit: Duration) -> Reply {
     let context = &call.context;
     let jobs = match job {
         Some(job) => vec![job],
@@ -128,16 +127,21 @@ async fn wait(call: &Call, job: Option<Arc<Job>>, limit: Duration) -> Reply {
     Reply::text(format!("Not ended within {} seconds.\n{}", limit.as_secs(), states.join("\n\n")))
 }
 
-fn headline(job: &Job) -> String {
+fn headline(job: &BackgroundJob) -> String {
     let command = text::headline(&job.command, 80);
     if let Some(done) = job.finished() {
-        return format!("{}: {} after {:.1} s: {command}", job.id, said(done.exit), done.duration.as_secs_f64());
+        return format!(
+            "{}: {} after {:.1} s: {command}",
+            job.id,
+            describe_exit(done.exit),
+            done.duration.as_secs_f64()
+        );
     }
-    let note = if matches!(job.process.phase(), Phase::Left(_)) { " (left running by)" } else { "" };
+    let note = if matches!(job.process.phase(), ProcessPhase::Exited(_)) { " (left running by)" } else { "" };
     format!("{}: running for {:.0} s{note}: {command}", job.id, job.started.elapsed().as_secs_f64())
 }
 
-fn list(jobs: &Jobs) -> String {
+fn list(jobs: &BackgroundJobs) -> String {
     let all = jobs.all();
     if all.is_empty() {
         return "Nothing runs in the background.".to_owned();
@@ -149,22 +153,23 @@ fn list(jobs: &Jobs) -> String {
     out
 }
 
-fn status(job: &Arc<Job>) -> String {
+fn status(job: &Arc<BackgroundJob>) -> String {
     let mut out = headline(job);
     if let Some(done) = job.finished() {
         let _ = write!(out, "\n{}", done.text);
         return out;
     }
-    let mut stream = |name: &str, glimpse: &crate::process::Glimpse| {
-        let latest = bound::latest(glimpse, LATEST);
-        let _ = write!(out, "\n{name}:\n{}", if glimpse.total == 0 { "(nothing yet)" } else { latest.text.trim_end() });
-        if let (true, Some(file)) = (latest.is_cut, &glimpse.file) {
+    let mut stream = |name: &str, snapshot: &crate::process::OutputSnapshot| {
+        let latest = bound::latest(snapshot, LATEST);
+        let _ =
+            write!(out, "\n{name}:\n{}", if snapshot.total == 0 { "(nothing yet)" } else { latest.text.trim_end() });
+        if let (true, Some(file)) = (latest.is_cut, &snapshot.file) {
             let _ = write!(out, "\n[it grows in {}: read it in pieces with read_file]", file.display());
         }
     };
-    stream("Latest output", &job.process.output().glimpse());
+    stream("Latest output", &job.process.output().snapshot());
     if let Some(error) = job.process.error() {
-        stream("Latest stderr", &error.glimpse());
+        stream("Latest stderr", &error.snapshot());
     }
     out
 }

@@ -1,4 +1,4 @@
-//! `bash`: runs a command in the agent's folder, and remembers where that command left it.
+//! `bash`: runs a command in the agent's folder, and stores the folder in which the command ended.
 
 mod script;
 
@@ -12,20 +12,19 @@ use tokio::time::sleep;
 
 use crate::base::{RunId, text};
 use crate::model::live::Channel;
-use crate::process::{self, Exit, Phase, Process, Spec, Streams};
-use crate::tools::context::Context;
-use crate::tools::jobs::{Job, report};
-use crate::tools::live::Stream;
+use crate::process::{self, ChildSpec, Process, ProcessExit, ProcessPhase, Streams};
+use crate::tools::context::ToolContext;
+use crate::tools::jobs::{BackgroundJob, report};
+use crate::tools::live::LiveOutput;
 use crate::tools::names;
+use crate::tools::path_display::spelled;
 use crate::tools::reply::Reply;
-use crate::tools::spelling::spelled;
-use crate::tools::tool::{Call, Effect, Handler};
+use crate::tools::tool::{Call, Handler, ToolEffect};
 use script::Script;
 
-/// Commands that took longer than this have their duration told.
-const WORTH_TELLING: Duration = Duration::from_secs(5);
+/// The duration of commands that took longer is reported.
+const SLOW_COMMAND: Duration = Duration::from_secs(5);
 
-/// Runs a shell command.
 pub(super) struct Bash;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -54,7 +53,7 @@ impl Handler for Bash {
         tool shows or kills it. For servers and watchers set background to true. What a command leaves running with & \
         becomes a background process too. Prefer read_file, edit_file, list_files and search over cat, sed, find and \
         grep.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"command": "cargo test --lib parser"}"#;
 
     type Input = Input;
@@ -62,18 +61,18 @@ impl Handler for Bash {
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let context = &call.context;
         let before = context.cwd.get();
-        let reply = carry_out(input, &call).await;
+        let reply = run_command(input, &call).await;
         Reply { cwd: context.cwd.moved(&before), ..reply }
     }
 }
 
-async fn carry_out(input: Input, call: &Call) -> Reply {
+async fn run_command(input: Input, call: &Call) -> Reply {
     let context = &call.context;
     let mut notes = Vec::new();
     let mut cwd = context.cwd.get();
     if !cwd.is_dir() {
         notes.push(format!("[{} no longer exists; back at the worktree's root]", spelled(&cwd)));
-        cwd = context.fence.root().to_owned();
+        cwd = context.path_policy.root().to_owned();
         context.cwd.set(cwd.clone());
     }
     let id = fresh_id(context);
@@ -85,14 +84,14 @@ async fn carry_out(input: Input, call: &Call) -> Reply {
         Some(before) => context.environment.clone().with("OLDPWD", before),
         None => context.environment.clone(),
     };
-    let spec = Spec {
+    let spec = ChildSpec {
         streams: if input.separate { Streams::Separate } else { Streams::Merged },
         environment,
-        shown: input.command.clone(),
+        label: input.command.clone(),
         head: context.limits.output_bytes,
-        spool: Some(context.folders.spill.clone()),
+        overflow_dir: Some(context.folders.spill.clone()),
         records: Some(context.folders.records.clone()),
-        ..Spec::new(id, "bash", cwd)
+        ..ChildSpec::new(id, "bash", cwd)
     };
     let started = Instant::now();
     let process = match process::start(spec.arguments(script.arguments())) {
@@ -109,24 +108,24 @@ async fn carry_out(input: Input, call: &Call) -> Reply {
         return running.into_background("Started in the background").await;
     }
     match running.wait(limit).await {
-        Waited::Ended(exit) => running.ended(exit).await,
-        Waited::TooLong => {
+        WaitOutcome::Ended(exit) => running.ended(exit).await,
+        WaitOutcome::TooLong => {
             let lead = format!("Still running after {} seconds, so it went to the background", limit.as_secs());
             running.into_background(&lead).await
         }
-        Waited::Moved => running.into_background("The person sent it to the background").await,
-        Waited::Cancelled => running.cancelled().await,
+        WaitOutcome::Moved => running.into_background("The person sent it to the background").await,
+        WaitOutcome::Cancelled => running.cancelled().await,
     }
 }
 
-/// Returns a name that no other process has had, short enough for a model to repeat.
-fn fresh_id(context: &Context) -> String {
+/// Returns a unique name, short enough for a model to repeat.
+fn fresh_id(context: &ToolContext) -> String {
     let ulid = RunId::fresh(&context.ids).to_string();
     format!("bg-{}", text::suffix(&ulid, 10).to_ascii_lowercase())
 }
 
-enum Waited {
-    Ended(Exit),
+enum WaitOutcome {
+    Ended(ProcessExit),
     TooLong,
     Moved,
     Cancelled,
@@ -142,13 +141,13 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// Shows the output as it comes, until something happens.
-    async fn wait(&self, limit: Duration) -> Waited {
+    /// Streams the output until something happens.
+    async fn wait(&self, limit: Duration) -> WaitOutcome {
         let context = &self.call.context;
         let waiting = context.foreground.enter(&self.call.id);
-        let mut output = Stream::new(&self.call.id, Channel::Output, self.process.output(), &*context.live);
+        let mut output = LiveOutput::new(&self.call.id, Channel::Output, self.process.output(), &*context.live);
         let mut error =
-            self.process.error().map(|error| Stream::new(&self.call.id, Channel::Error, error, &*context.live));
+            self.process.error().map(|error| LiveOutput::new(&self.call.id, Channel::Error, error, &*context.live));
         let show = async {
             match &mut error {
                 Some(error) => {
@@ -161,11 +160,11 @@ impl Running<'_> {
         };
         let waited = tokio::select! {
             biased;
-            exit = self.process.left() => Waited::Ended(exit),
-            () = context.tokens.cancelled() => Waited::Cancelled,
-            () = waiting.moved() => Waited::Moved,
-            () = sleep(limit) => Waited::TooLong,
-            () = show => Waited::Cancelled,
+            exit = self.process.wait_exited() => WaitOutcome::Ended(exit),
+            () = context.tokens.cancelled() => WaitOutcome::Cancelled,
+            () = waiting.moved() => WaitOutcome::Moved,
+            () = sleep(limit) => WaitOutcome::TooLong,
+            () = show => WaitOutcome::Cancelled,
         };
         output.flush();
         if let Some(error) = &mut error {
@@ -174,21 +173,21 @@ impl Running<'_> {
         waited
     }
 
-    async fn ended(mut self, exit: Exit) -> Reply {
+    async fn ended(mut self, exit: ProcessExit) -> Reply {
         let context = &self.call.context;
-        if let Some(folder) = self.script.folder_at_the_end() {
+        if let Some(folder) = self.script.final_folder() {
             context.cwd.set(folder);
         }
-        let mut lines = vec![said(exit)];
+        let mut lines = vec![describe_exit(exit)];
         let took = self.started.elapsed();
-        if took >= WORTH_TELLING {
+        if took >= SLOW_COMMAND {
             let _ = write!(lines[0], " (after {:.1} s)", took.as_secs_f64());
         }
         lines.extend(std::mem::take(&mut self.notes));
         lines.extend(context.cwd.notice());
         let report = report(&self.process, context.limits.output_bytes, &*context.blobs).await;
         let mut background = None;
-        if matches!(self.process.phase(), Phase::Left(_)) {
+        if matches!(self.process.phase(), ProcessPhase::Exited(_)) {
             let job = self.adopt();
             lines.push(format!(
                 "[what the command started still runs, now as background process {}; the background tool shows or \
@@ -213,14 +212,14 @@ impl Running<'_> {
         )];
         lines.extend(notes);
         lines.extend(context.cwd.notice());
-        if job.process.output().glimpse().total > 0 {
+        if job.process.output().snapshot().total > 0 {
             lines.push(format!("Output so far:\n{}", report.text));
         }
         Reply { background: Some(job.reference()), ..Reply::text(lines.join("\n")) }
     }
 
-    /// Hands what still runs over to those who look after processes in the background.
-    fn adopt(self) -> Arc<Job> {
+    /// Hands the running process over to the background jobs.
+    fn adopt(self) -> Arc<BackgroundJob> {
         let context = &self.call.context;
         let belongings = Box::new(self.script);
         context.jobs.adopt(self.process, self.command, self.started, Arc::clone(&context.live), belongings)
@@ -228,7 +227,7 @@ impl Running<'_> {
 
     async fn cancelled(self) -> Reply {
         self.process.kill();
-        self.process.gone().await;
+        self.process.wait_gone().await;
         let context = &self.call.context;
         let report = report(&self.process, context.limits.output_bytes, &*context.blobs).await;
         let mut lines = vec![format!(
@@ -242,10 +241,10 @@ impl Running<'_> {
     }
 }
 
-pub(super) fn said(exit: Exit) -> String {
+pub(super) fn describe_exit(exit: ProcessExit) -> String {
     match exit {
-        Exit { code: Some(code), .. } => format!("exit code: {code}"),
-        Exit { signal: Some(signal), .. } => format!("ended by signal {signal}"),
-        Exit { code: None, signal: None, .. } => "ended; the exit code is not known".to_owned(),
+        ProcessExit { code: Some(code), .. } => format!("exit code: {code}"),
+        ProcessExit { signal: Some(signal), .. } => format!("ended by signal {signal}"),
+        ProcessExit { code: None, signal: None, .. } => "ended; the exit code is not known".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Where tools put what is too large for a conversation. The store implements it.
+//! The storage for content that is too large for a conversation. The store implements it.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,13 +7,13 @@ use futures::future::BoxFuture;
 
 use crate::model::BlobRef;
 
-/// Keeps large things for as long as the session that mentions them.
+/// Stores large content for as long as the session that refers to it.
 pub trait BlobSink: Send + Sync {
     fn put(&self, bytes: Vec<u8>) -> BoxFuture<'_, io::Result<BlobRef>>;
 
-    /// Takes a file over: afterwards the caller no longer has it.
+    /// Takes ownership of a file: afterwards the caller no longer has it.
     fn put_file(&self, path: PathBuf) -> BoxFuture<'_, io::Result<BlobRef>>;
 
-    /// Returns the file where an agent can read a blob.
+    /// Returns the file in which an agent can read a blob.
     fn path(&self, blob: &BlobRef) -> PathBuf;
 }

@@ -1,31 +1,32 @@
-//! Long output as a model gets it: its beginning and its end, cut between lines where possible, and what is missing.
+//! Bounds long output for a model: its start and its end, cut between lines where possible, with a note about the
+//! rest.
 
 use std::borrow::Cow;
 
 use crate::base::text::{count, size};
-use crate::process::Glimpse;
+use crate::process::OutputSnapshot;
 use crate::process::output::line_breaks;
 
-/// What more than a tenth of undecodable bytes means: this was never text.
+/// More than a tenth of undecodable bytes means that it is not text.
 const TEXT_PER_GARBAGE: usize = 10;
 
-/// A stream, bounded.
+/// A bounded stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Bounded {
+pub(super) struct TruncatedText {
     pub(super) text: String,
-    /// Something is not in the text.
+    /// Something is missing from the text.
     pub(super) is_cut: bool,
 }
 
-/// Returns what is shown of a stream in about `budget` bytes.
-pub(super) fn output(glimpse: &Glimpse, budget: usize) -> Bounded {
-    if is_binary(glimpse) {
-        return Bounded { text: format!("[binary output, {}: not shown]", size(glimpse.total)), is_cut: true };
+/// Returns a stream in about `budget` bytes.
+pub(super) fn output(snapshot: &OutputSnapshot, budget: usize) -> TruncatedText {
+    if is_binary(snapshot) {
+        return TruncatedText { text: format!("[binary output, {}: not shown]", size(snapshot.total)), is_cut: true };
     }
-    if glimpse.total <= budget.min(glimpse.head.len()) as u64 {
-        return Bounded { text: String::from_utf8_lossy(&glimpse.head).into_owned(), is_cut: false };
+    if snapshot.total <= budget.min(snapshot.head.len()) as u64 {
+        return TruncatedText { text: String::from_utf8_lossy(&snapshot.head).into_owned(), is_cut: false };
     }
-    Bounded { text: ends(&glimpse.head, &glimpse.tail, glimpse.total, glimpse.lines, budget), is_cut: true }
+    TruncatedText { text: ends(&snapshot.head, &snapshot.tail, snapshot.total, snapshot.lines, budget), is_cut: true }
 }
 
 /// Returns `whole` in about `budget` bytes.
@@ -36,18 +37,18 @@ pub(super) fn text(whole: &str, budget: usize) -> String {
     ends(whole.as_bytes(), whole.as_bytes(), whole.len() as u64, line_breaks(whole.as_bytes()), budget)
 }
 
-/// Returns only the end of a stream: what a process is doing now.
-pub(super) fn latest(glimpse: &Glimpse, budget: usize) -> Bounded {
-    if is_binary(glimpse) || glimpse.total <= budget.min(glimpse.tail.len()) as u64 {
-        return output(glimpse, budget);
+/// Returns only the end of a stream: the current activity of a process.
+pub(super) fn latest(snapshot: &OutputSnapshot, budget: usize) -> TruncatedText {
+    if is_binary(snapshot) || snapshot.total <= budget.min(snapshot.tail.len()) as u64 {
+        return output(snapshot, budget);
     }
-    let tail = back(&glimpse.tail, budget);
+    let tail = back(&snapshot.tail, budget);
     let text = format!(
         "[{} before this not shown]\n{}",
-        size(glimpse.total - tail.len() as u64),
+        size(snapshot.total - tail.len() as u64),
         String::from_utf8_lossy(tail)
     );
-    Bounded { text, is_cut: true }
+    TruncatedText { text, is_cut: true }
 }
 
 fn ends(head: &[u8], tail: &[u8], total: u64, lines: u64, budget: usize) -> String {
@@ -60,7 +61,7 @@ fn ends(head: &[u8], tail: &[u8], total: u64, lines: u64, budget: usize) -> Stri
     format!("{head}{open}[… {} in {lines} cut here …]\n{}", size(missing), String::from_utf8_lossy(tail))
 }
 
-/// Returns at most `budget` bytes from the front, up to a line's end if one is not too far back.
+/// Returns at most `budget` bytes from the start, up to the end of a line if one is near.
 fn front(bytes: &[u8], budget: usize) -> &[u8] {
     let bytes = &bytes[..floor_char(bytes, budget.min(bytes.len()))];
     match bytes.iter().rposition(|byte| *byte == b'\n') {
@@ -69,7 +70,7 @@ fn front(bytes: &[u8], budget: usize) -> &[u8] {
     }
 }
 
-/// Returns at most `budget` bytes from the back, from a line's start if one is not too far on.
+/// Returns at most `budget` bytes from the end, from the start of a line if one is near.
 fn back(bytes: &[u8], budget: usize) -> &[u8] {
     let from = bytes.len().saturating_sub(budget);
     let from = (from..bytes.len()).find(|at| !is_continuation(bytes[*at])).unwrap_or(bytes.len());
@@ -82,7 +83,7 @@ fn back(bytes: &[u8], budget: usize) -> &[u8] {
 
 fn floor_char(bytes: &[u8], at: usize) -> usize {
     let begins = |at: usize| at == bytes.len() || !is_continuation(bytes[at]);
-    // A character has at most four bytes; further back it was not one.
+    // A character has at most four bytes; further back it is not one.
     (at.saturating_sub(3)..=at).rev().find(|at| begins(*at)).unwrap_or(at)
 }
 
@@ -90,11 +91,11 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
 }
 
-fn is_binary(glimpse: &Glimpse) -> bool {
-    let wrong = glimpse.head.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
-    // Where the head ends before the stream does, it may end within a character.
-    let cut = usize::from(glimpse.total > glimpse.head.len() as u64);
-    glimpse.has_nul || wrong.saturating_sub(cut) * TEXT_PER_GARBAGE > glimpse.head.len()
+fn is_binary(snapshot: &OutputSnapshot) -> bool {
+    let wrong = snapshot.head.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    // If the head ends before the stream does, it may end within a character.
+    let cut = usize::from(snapshot.total > snapshot.head.len() as u64);
+    snapshot.has_nul || wrong.saturating_sub(cut) * TEXT_PER_GARBAGE > snapshot.head.len()
 }
 
 #[cfg(test)]

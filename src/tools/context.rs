@@ -1,4 +1,4 @@
-//! Everything a tool may use besides its input. Cheap to clone; the parts are shared by all calls of one run.
+//! Everything a tool may use besides its input. Cheap to clone; all calls of a run share its parts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,58 +9,59 @@ use tokio_util::sync::CancellationToken;
 use crate::base::IdSource;
 use crate::process::Environment;
 use crate::tools::blobs::BlobSink;
-use crate::tools::fence::{Fence, FenceError, Writable};
+use crate::tools::cwd::Cwd;
+use crate::tools::fence::{PathPolicy, PathPolicyError, Writable};
 use crate::tools::foreground::Foreground;
 use crate::tools::gate::Gate;
-use crate::tools::jobs::Jobs;
+use crate::tools::jobs::BackgroundJobs;
 use crate::tools::live::LiveSink;
-use crate::tools::place::Cwd;
 use crate::tools::read_tracker::ReadTracker;
 use crate::tools::registry::Registry;
 
-/// The surroundings of a call.
+/// The context of a call.
 #[derive(Clone)]
-pub struct Context {
+pub struct ToolContext {
     pub registry: Arc<Registry>,
     pub gate: Arc<dyn Gate>,
-    /// The worktree, and what around it may be written or must not be seen.
-    pub fence: Arc<Fence>,
-    /// Where the agent's shell stands.
+    /// The worktree, and which paths around it may be written or must not be read.
+    pub path_policy: Arc<PathPolicy>,
+    /// The current folder of the agent's shell.
     pub cwd: Arc<Cwd>,
     pub reads: Arc<ReadTracker>,
-    pub jobs: Arc<Jobs>,
+    pub jobs: Arc<BackgroundJobs>,
     pub foreground: Arc<Foreground>,
-    pub tokens: Tokens,
+    pub tokens: CancelTokens,
     pub live: Arc<dyn LiveSink>,
     pub blobs: Arc<dyn BlobSink>,
-    /// What commands see, with the task's own additions.
+    /// The environment of commands, with the task's own additions.
     pub environment: Environment,
     pub folders: Folders,
     pub ids: IdSource,
     pub limits: Limits,
 }
 
-impl Context {
-    /// Asks the fence about a path that is to be written, from where the agent's shell stands. That reads the disk.
-    pub(super) async fn for_writing(&self, path: &str) -> Result<Writable, FenceError> {
-        let (fence, cwd, wanted) = (Arc::clone(&self.fence), self.cwd.get(), path.to_owned());
-        let asked = tokio::task::spawn_blocking(move || fence.for_writing(&wanted, &cwd));
-        asked.await.unwrap_or_else(|cut_off| {
-            Err(FenceError::Unresolvable { path: path.into(), source: std::io::Error::other(cut_off) })
+impl ToolContext {
+    /// Checks a path for writing, relative to the shell's current folder. Blocks on the disk, so it runs on another
+    /// thread.
+    pub(super) async fn for_writing(&self, path: &str) -> Result<Writable, PathPolicyError> {
+        let (fence, cwd, wanted) = (Arc::clone(&self.path_policy), self.cwd.get(), path.to_owned());
+        let check = tokio::task::spawn_blocking(move || fence.for_writing(&wanted, &cwd));
+        check.await.unwrap_or_else(|error| {
+            Err(PathPolicyError::Unresolvable { path: path.into(), source: std::io::Error::other(error) })
         })
     }
 }
 
-/// The two ways in which a call can be cut short.
+/// The two ways to cancel a call.
 #[derive(Clone, Debug, Default)]
-pub struct Tokens {
-    /// The person cut in: what runs in the foreground ends, the agent goes on.
+pub struct CancelTokens {
+    /// The user interrupted: foreground work ends, the agent continues.
     pub interrupt: CancellationToken,
     /// The run is over: everything ends.
     pub teardown: CancellationToken,
 }
 
-impl Tokens {
+impl CancelTokens {
     pub fn is_cancelled(&self) -> bool {
         self.interrupt.is_cancelled() || self.teardown.is_cancelled()
     }
@@ -74,36 +75,35 @@ impl Tokens {
     }
 }
 
-/// Where tools keep what they need to keep.
+/// The folders in which tools store data.
 #[derive(Clone, Debug)]
 pub struct Folders {
-    /// Output of commands while it grows. Not in the worktree: an agent that searches must not find its own output. Its
-    /// owner empties it while no run uses it: a background process may leave a few bytes.
+    /// Output of running commands. Not in the worktree: an agent's search must not find its own output. Its owner
+    /// empties it while no run uses it: a background process may leave a few bytes.
     pub spill: PathBuf,
     /// The records of running processes.
     pub records: PathBuf,
 }
 
-/// How much of everything.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// When a command that still runs moves to the background.
+    /// When a running command moves to the background.
     pub foreground: Duration,
-    /// What a command's output may take of the conversation.
+    /// The most bytes of a command's output in the conversation.
     pub output_bytes: usize,
-    /// What any reply may take of the conversation.
+    /// The most bytes of any reply in the conversation.
     pub reply_bytes: usize,
-    /// What one call of `read_file` may take of the conversation.
+    /// The most bytes of one `read_file` call in the conversation.
     pub read_bytes: usize,
     /// The longest side of a picture, in pixels.
     pub image_edge: u32,
-    /// The size of a picture's file.
+    /// The largest file of a picture.
     pub image_bytes: usize,
 }
 
 impl Default for Limits {
-    /// The picture limits are the narrowest of the vendors': 2000 pixels when a request holds many pictures, and
-    /// 5 MB in base64.
+    /// The picture limits are the smallest of all vendors': 2000 pixels for requests with many pictures, and 5 MB in
+    /// base64.
     fn default() -> Self {
         Self {
             foreground: Duration::from_mins(2),

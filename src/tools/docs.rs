@@ -1,4 +1,4 @@
-//! `docs/tools.md`, written from the registry so that it cannot say anything else than the models are told.
+//! Generates `docs/tools.md` from the registry, so that it always matches the text that models get.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::tools::names;
 use crate::tools::registry::Registry;
-use crate::tools::tool::Effect;
+use crate::tools::tool::ToolEffect;
 
-/// The line above what is generated. What stands before it is written by hand and kept.
+/// The line before the generated part. Everything above it is written by hand and kept.
 pub const MARK: &str =
     "<!-- generated from the registry; change the tools, then run the tests with MXD_UPDATE_DOCS=1 -->";
 
@@ -18,12 +18,17 @@ pub fn page(registry: &Registry) -> String {
     for tool in registry.iter() {
         let spec = tool.spec();
         let effect = match tool.effect() {
-            Effect::Reads => "reads only",
-            Effect::Writes => "writes files in the worktree",
-            Effect::Opaque => "can do anything",
+            ToolEffect::Reads => "reads only",
+            ToolEffect::Writes => "writes files in the worktree",
+            ToolEffect::Opaque => "can do anything",
         };
-        let _ =
-            write!(out, "\n## {}\n\n`{}` · {effect}\n\n{}\n", names::shown(&spec.name), spec.name, spec.description);
+        let _ = write!(
+            out,
+            "\n## {}\n\n`{}` · {effect}\n\n{}\n",
+            names::display_name(&spec.name),
+            spec.name,
+            spec.description
+        );
         if let Ok(schema) = spec.schema.read::<Value>()
             && schema["properties"].as_object().is_some_and(|fields| !fields.is_empty())
         {
@@ -62,7 +67,7 @@ fn kind(field: &Value) -> String {
     }
 }
 
-/// The values of an enumeration, in either of the two ways in which a schema can list them.
+/// Returns the values of an enumeration, in either of the two forms that a schema can have.
 fn words_of(field: &Value) -> Vec<&str> {
     let listed = field["enum"].as_array().into_iter().flatten();
     let described = field["oneOf"].as_array().into_iter().flatten().map(|choice| &choice["const"]);

@@ -9,23 +9,22 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::base::{Json, compare};
+use crate::base::{Json, diff};
 use crate::tools::bound;
-use crate::tools::fence::Slot;
+use crate::tools::fence::FileTarget;
 use crate::tools::names;
-use crate::tools::read_tracker::Version;
+use crate::tools::path_display::spelled;
+use crate::tools::read_tracker::FileVersion;
 use crate::tools::reply::Reply;
-use crate::tools::spelling::spelled;
-use crate::tools::tool::{Call, Effect, Handler};
-use apply::{Applied, apply};
+use crate::tools::tool::{Call, Handler, ToolEffect};
+use apply::{EditResult, apply};
 
 /// The largest file that is edited. Larger ones are data.
 const LARGEST: u64 = 32 << 20;
 const DIFF_BUDGET: usize = 8_000;
-/// How long the shortest diff is looked for. Afterwards a longer one does: the file is written already.
+/// The time limit for a minimal diff. After that a longer diff is used: the file is already written.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
-/// Edits a file.
 pub(super) struct EditFile;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,7 +57,7 @@ impl Handler for EditFile {
         does, or set replace_all. Several edits in one call are applied in order, all or none. Returns the diff; if a \
         text is not found, the nearest lines and how they differ. Only inside the worktree, never in .git nor among \
         git's hooks.";
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Writes;
     const EXAMPLE: &'static str =
         r#"{"path": "src/lib.rs", "edits": [{"old_string": "let a = 1;", "new_string": "let a = 2;"}]}"#;
 
@@ -70,24 +69,24 @@ impl Handler for EditFile {
             Ok(writable) => writable,
             Err(error) => return Reply::error(format!("Not edited: {error}.")),
         };
-        let shown = spelled(context.fence.shown(&writable.path())).into_owned();
+        let shown = spelled(context.path_policy.shown(&writable.path())).into_owned();
         let name = shown.clone();
-        let asked = input.edits.len();
+        let edits = input.edits.len();
         let edit = tokio::task::spawn_blocking(move || {
             let absent = || "there is no such file; create it with write_file".to_owned();
-            let slot = Slot::open(&writable).map_err(|error| match error.kind() {
+            let slot = FileTarget::open(&writable).map_err(|error| match error.kind() {
                 std::io::ErrorKind::NotFound => absent(),
                 _ => error.to_string(),
             })?;
-            let before = slot.found(LARGEST).map_err(|error| error.to_string())?.ok_or_else(absent)?;
-            let Applied { bytes, replaced } = apply(&before.bytes, &input.edits)?;
+            let before = slot.read(LARGEST).map_err(|error| error.to_string())?.ok_or_else(absent)?;
+            let EditResult { bytes, replaced } = apply(&before.bytes, &input.edits)?;
             let after = slot.replace(&bytes, Some(&before.metadata)).map_err(|error| error.to_string())?;
-            Ok((slot.path().to_owned(), Version::of(&after), replaced, diff(&before.bytes, &bytes, &name)))
+            Ok((slot.path().to_owned(), FileVersion::of(&after), replaced, diff(&before.bytes, &bytes, &name)))
         });
         match edit.await.unwrap_or_else(|_| Err("the edit failed".to_owned())) {
             Ok((path, version, replaced, diff)) => {
-                context.reads.saw(&path, version);
-                let times = if replaced > asked { format!(" ({replaced} replacements)") } else { String::new() };
+                context.reads.record(&path, version);
+                let times = if replaced > edits { format!(" ({replaced} replacements)") } else { String::new() };
                 Reply::text(format!("Edited {shown}{times}.\n{}", bound::text(&diff, DIFF_BUDGET)))
             }
             Err(problem) => Reply::error(format!("{shown} was not changed: {problem}")),
@@ -95,7 +94,7 @@ impl Handler for EditFile {
     }
 }
 
-/// Returns what a file becomes by an input, if that fits it.
+/// Returns the file after an edit, or `None` if the input does not match the file.
 pub(super) fn replay(input: &Json, before: &[u8]) -> Option<Vec<u8>> {
     let input: Input = input.read().ok()?;
     apply(before, &input.edits).ok().map(|applied| applied.bytes)
@@ -103,5 +102,5 @@ pub(super) fn replay(input: &Json, before: &[u8]) -> Option<Vec<u8>> {
 
 fn diff(before: &[u8], after: &[u8], name: &str) -> String {
     let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
-    compare::unified(name, &before, &after, Some(Instant::now() + DIFF_TIME))
+    diff::unified(name, &before, &after, Some(Instant::now() + DIFF_TIME))
 }

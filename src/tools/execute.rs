@@ -1,4 +1,4 @@
-//! The one path that every call takes: look up, parse, gate, run, bound.
+//! The path of every call: look up, parse, check permission, run, bound.
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
@@ -9,17 +9,17 @@ use futures::FutureExt as _;
 use crate::base::{known_secrets, text};
 use crate::model::conversation::ToolUse;
 use crate::tools::bound;
-use crate::tools::context::Context;
-use crate::tools::gate::{Permission, Request};
+use crate::tools::context::ToolContext;
+use crate::tools::gate::{Permission, PermissionRequest};
 use crate::tools::names;
 use crate::tools::reply::Reply;
 use crate::tools::tool::Call;
 
-/// How long a cancelled tool may take to answer for itself, with what it has so far. Longer than a kill takes.
-const LAST_WORDS: Duration = Duration::from_secs(8);
+/// How long a cancelled tool may take to return a partial result. Longer than a kill takes.
+const CANCEL_GRACE: Duration = Duration::from_secs(8);
 
-/// Runs a call and returns what the model is to read. Never fails and never panics: a failure is a reply.
-pub async fn execute(call: &ToolUse, context: &Context) -> Reply {
+/// Runs a call and returns the reply for the model. Never fails and never panics: a failure is a reply.
+pub async fn execute(call: &ToolUse, context: &ToolContext) -> Reply {
     let started = Instant::now();
     let mut reply = run(call, context).await;
     if let Cow::Owned(masked) = known_secrets::mask(&reply.text) {
@@ -30,7 +30,7 @@ pub async fn execute(call: &ToolUse, context: &Context) -> Reply {
     reply
 }
 
-async fn run(call: &ToolUse, context: &Context) -> Reply {
+async fn run(call: &ToolUse, context: &ToolContext) -> Reply {
     let Some(tool) = context.registry.get(&call.name) else {
         return Reply::error(unknown(&call.name, context));
     };
@@ -38,18 +38,18 @@ async fn run(call: &ToolUse, context: &Context) -> Reply {
         let example = tool.example().map(|example| format!("\nA valid input: {example}")).unwrap_or_default();
         return Reply::error(format!(
             "The input of {} was not valid JSON, so nothing was run. It began: {}{example}",
-            names::shown(&call.name),
+            names::display_name(&call.name),
             text::headline(malformed, 200),
         ));
     }
     let prepared = match tool.prepare(&call.input) {
         Ok(prepared) => prepared,
-        Err(error) => return Reply::error(format!("{}: {error}", names::shown(&tool.spec().name))),
+        Err(error) => return Reply::error(format!("{}: {error}", names::display_name(&tool.spec().name))),
     };
     if context.tokens.is_cancelled() {
         return Reply::error("Not run: the person interrupted before it started.");
     }
-    let request = Request { call, name: &tool.spec().name, effect: tool.effect() };
+    let request = PermissionRequest { call, name: &tool.spec().name, effect: tool.effect() };
     let permission = tokio::select! {
         permission = context.gate.check(request) => permission,
         () = context.tokens.cancelled() => return Reply::error("Not run: interrupted while it waited for permission."),
@@ -60,7 +60,7 @@ async fn run(call: &ToolUse, context: &Context) -> Reply {
     }
 
     let running = prepared(Call { id: call.call.clone(), context: context.clone() });
-    // A tool that panics must not take the run with it.
+    // A panic of a tool must not end the run.
     let running = AssertUnwindSafe(running).catch_unwind();
     tokio::pin!(running);
     let ended = tokio::select! {
@@ -72,25 +72,25 @@ async fn run(call: &ToolUse, context: &Context) -> Reply {
         Some(Ok(reply)) => reply,
         Some(Err(_)) => Reply::error(format!(
             "{} failed because of a fault in Matrix itself. What it did before that is unknown; look before you retry.",
-            names::shown(&tool.spec().name)
+            names::display_name(&tool.spec().name)
         )),
         None => Reply::error("Interrupted. What it had done by then is unknown; look before you retry."),
     }
 }
 
-async fn overdue(context: &Context) {
+async fn overdue(context: &ToolContext) {
     context.tokens.cancelled().await;
-    tokio::time::sleep(LAST_WORDS).await;
+    tokio::time::sleep(CANCEL_GRACE).await;
 }
 
-fn unknown(name: &str, context: &Context) -> String {
+fn unknown(name: &str, context: &ToolContext) -> String {
     let guess = context.registry.nearest(name).map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
     let known: Vec<&str> = context.registry.iter().map(|tool| tool.spec().name.as_str()).collect();
     format!("There is no tool called \"{}\".{guess} The tools are: {}.", text::headline(name, 100), known.join(", "))
 }
 
-/// Cuts a reply that its tool left too long. The whole of it goes where the agent can read it in pieces.
-async fn bound_reply(reply: &mut Reply, context: &Context) {
+/// Cuts a reply that is too long. The whole reply becomes a blob that the agent can read in pieces.
+async fn bound_reply(reply: &mut Reply, context: &ToolContext) {
     let cap = context.limits.reply_bytes;
     if reply.text.len() <= cap {
         return;

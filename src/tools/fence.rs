@@ -1,10 +1,10 @@
-//! Where file tools may write and what they may see.
+//! The path policy of file tools: where they may write and what they may read.
 //!
-//! A path is first made real: links followed, `..` applied, nothing left to interpretation. The real path must lie in
-//! the worktree, and in no `.git`, no folder of git's hooks and no hidden place. What is then opened is reached from the
-//! worktree's descriptor, one component at a time, without following any link: a link that appears between the decision
-//! and the opening makes the opening fail, it does not lead elsewhere. Reading is allowed everywhere but in hidden
-//! places and in other processes, and marked when it is outside.
+//! A path is first made real: links followed, `..` applied. The real path must be in the worktree, and not in `.git`,
+//! in a folder of git hooks or in a hidden path. The file is then opened from the worktree's descriptor, one
+//! component at a time, without following links: a link that appears between the check and the opening makes the
+//! opening fail. Reading is allowed everywhere except in hidden paths and other processes, and is marked when it is
+//! outside.
 
 mod hooks;
 mod real;
@@ -14,33 +14,31 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-pub use hooks::Hooks;
-pub use slot::{Found, Slot};
+pub use hooks::HookLocator;
+pub use slot::{FileContent, FileTarget};
 
-use real::real;
+use real::real_path;
 
-use crate::config::secret_places::SecretPlaces;
-use crate::tools::spelling::spelled;
+use crate::config::secret_places::SecretPaths;
+use crate::tools::path_display::spelled;
 
-/// The limits of a worktree.
 #[derive(Clone, Debug)]
-pub struct Fence {
+pub struct PathPolicy {
     root: PathBuf,
-    /// What holds credentials: neither read nor written.
-    secrets: SecretPlaces,
-    /// Some of that lies in the worktree.
+    /// Paths that hold credentials: neither read nor written.
+    secrets: SecretPaths,
+    /// Some of them are in the worktree.
     has_secrets_inside: bool,
     git_data: Vec<PathBuf>,
-    hooks: Option<Arc<dyn Hooks>>,
+    hooks: Option<Arc<dyn HookLocator>>,
     staging: Option<PathBuf>,
 }
 
 /// A path that may be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readable {
-    /// The real path.
     pub path: PathBuf,
-    /// It lies outside the worktree.
+    /// It is outside the worktree.
     pub is_outside: bool,
 }
 
@@ -49,7 +47,8 @@ pub struct Readable {
 pub struct Writable {
     pub base: PathBuf,
     pub below: PathBuf,
-    /// Where the new content is written before it is moved into place. `None`: beside the file.
+    /// The folder in which the new content is written before it is moved into place. `None` for the file's own
+    /// folder.
     pub staging: Option<PathBuf>,
 }
 
@@ -59,9 +58,9 @@ impl Writable {
     }
 }
 
-/// Why a path was refused. Each is a sentence for the model.
+/// Why a path was refused. Each message is for the model.
 #[derive(Debug, thiserror::Error)]
-pub enum FenceError {
+pub enum PathPolicyError {
     #[error("the path is empty; give a path relative to the current folder, or an absolute one")]
     Empty,
     #[error("the path contains a zero byte, which no path can")]
@@ -98,74 +97,74 @@ pub enum FenceError {
     Hidden(PathBuf),
 }
 
-impl Fence {
-    /// Returns a fence around `worktree`, which must exist.
+impl PathPolicy {
+    /// Returns the policy for `worktree`, which must exist.
     pub fn new(worktree: &Path) -> io::Result<Self> {
         let root = worktree.canonicalize()?;
-        let secrets = SecretPlaces::default().open(&root);
+        let secrets = SecretPaths::default().open(&root);
         Ok(Self { root, secrets, has_secrets_inside: false, git_data: Vec::new(), hooks: None, staging: None })
     }
 
-    /// Closes a folder with git's own data for writing, for repositories that do not call it `.git`.
+    /// Denies writing to a folder with git data that is not called `.git`.
     pub fn with_git_data(mut self, folder: &Path) -> io::Result<Self> {
-        let folder = real(folder)?;
-        // A worktree may itself lie in one.
+        let folder = real_path(folder)?;
+        // A worktree may itself be inside one.
         if folder != self.root && folder.starts_with(&self.root) {
             self.git_data.push(folder);
         }
         Ok(self)
     }
 
-    /// Writes the new content of files in `folder` before it is moved into place. It should be on the worktree's file
-    /// system and out of sight of `git add`: the worktree's private git folder.
+    /// Sets the folder in which new content is written before it is moved into place. It should be on the worktree's
+    /// file system and invisible to `git add`: the worktree's private git folder.
     pub fn with_staging(mut self, folder: &Path) -> Self {
         self.staging = Some(folder.to_owned());
         self
     }
 
-    /// Closes the folders of hooks for writing.
-    pub fn with_hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
+    /// Denies writing to the folders of git hooks.
+    pub fn with_hooks(mut self, hooks: Arc<dyn HookLocator>) -> Self {
         self.hooks = Some(hooks);
         self
     }
 
-    /// Closes a path for reading and for writing, existing or not: files with keys in them.
+    /// Denies reading and writing of a path, existing or not.
     pub fn hide(self, path: &Path) -> io::Result<Self> {
-        let path = real(path)?;
+        let path = real_path(path)?;
         let secrets = self.secrets.clone().close(path);
         Ok(self.with_secrets(secrets))
     }
 
-    /// Closes every place that can hold credentials for reading and for writing. The worktree stays open.
-    pub fn with_secrets(mut self, places: SecretPlaces) -> Self {
+    /// Denies reading and writing of all paths that can hold credentials. The worktree stays accessible.
+    pub fn with_secrets(mut self, places: SecretPaths) -> Self {
         let places = places.open(&self.root);
-        self.secrets = places.resolved(|path| real(path).unwrap_or_else(|_| path.to_owned()));
-        self.has_secrets_inside = self.secrets.reach_below(&self.root);
+        self.secrets = places.resolved(|path| real_path(path).unwrap_or_else(|_| path.to_owned()));
+        self.has_secrets_inside = self.secrets.has_closed_below(&self.root);
         self
     }
 
-    /// Returns the worktree's real path.
+    /// Returns the real path of the worktree.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns how a real path is said to the model: relative to the worktree where possible.
+    /// Returns a real path as shown to the model: relative to the worktree where possible.
     pub fn shown<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.root).ok().filter(|below| !below.as_os_str().is_empty()).unwrap_or(path)
     }
 
-    pub fn for_reading(&self, path: &str, cwd: &Path) -> Result<Readable, FenceError> {
+    pub fn for_reading(&self, path: &str, cwd: &Path) -> Result<Readable, PathPolicyError> {
         let path = resolve(path, cwd)?;
         if self.is_hidden(&path) {
-            return Err(FenceError::Hidden(path));
+            return Err(PathPolicyError::Hidden(path));
         }
         let is_outside = !path.starts_with(&self.root);
         Ok(Readable { path, is_outside })
     }
 
-    /// Tells whether a real path may not be read.
+    /// Returns true if a real path must not be read.
     pub fn is_hidden(&self, path: &Path) -> bool {
-        // Another process's environment and memory; ours holds the API keys.
+        // The environment and memory of processes; our own holds the API keys.
         let is_process = path.strip_prefix("/proc").is_ok_and(|below| {
             let first = below.components().next().map(|first| first.as_os_str().to_string_lossy().into_owned());
             first.is_some_and(|first| first.bytes().all(|byte| byte.is_ascii_digit()))
@@ -174,48 +173,48 @@ impl Fence {
     }
 
     fn is_secret(&self, path: &Path) -> bool {
-        // Nearly every path that is asked about lies in the worktree, where there is nearly never anything to hide.
+        // Fast path: nearly every path is in the worktree, which nearly never has secrets.
         (self.has_secrets_inside || !path.starts_with(&self.root)) && self.secrets.covers(path)
     }
 
-    pub fn for_writing(&self, path: &str, cwd: &Path) -> Result<Writable, FenceError> {
+    pub fn for_writing(&self, path: &str, cwd: &Path) -> Result<Writable, PathPolicyError> {
         let names_folder = path.ends_with('/') || path.ends_with("/.") || path.ends_with("/..");
         let path = resolve(path, cwd)?;
         let Ok(below) = path.strip_prefix(&self.root).map(Path::to_owned) else {
-            return Err(FenceError::Outside { path, root: self.root.clone() });
+            return Err(PathPolicyError::Outside { path, root: self.root.clone() });
         };
         if below.components().any(is_git) || self.git_data.iter().any(|folder| path.starts_with(folder)) {
-            return Err(FenceError::Git(path));
+            return Err(PathPolicyError::Git(path));
         }
         if let Some(hooks) = &self.hooks {
             hooks::refuse(hooks.as_ref(), &self.root, &path)?;
         }
         if self.is_secret(&path) {
-            return Err(FenceError::Protected(path));
+            return Err(PathPolicyError::Protected(path));
         }
         if names_folder || below.as_os_str().is_empty() {
-            return Err(FenceError::Folder(path));
+            return Err(PathPolicyError::Folder(path));
         }
         Ok(Writable { base: self.root.clone(), below, staging: self.staging.clone() })
     }
 }
 
-fn resolve(path: &str, cwd: &Path) -> Result<PathBuf, FenceError> {
+fn resolve(path: &str, cwd: &Path) -> Result<PathBuf, PathPolicyError> {
     if path.is_empty() {
-        return Err(FenceError::Empty);
+        return Err(PathPolicyError::Empty);
     }
     if path.contains('\0') {
-        return Err(FenceError::ZeroByte);
+        return Err(PathPolicyError::ZeroByte);
     }
-    // Taken as a name it would make a folder that the next `rm -r ~` is not about.
+    // Taken as a name it would create a folder `~`, and a later `rm -r ~` would hit the home folder instead.
     if path == "~" || path.starts_with("~/") {
-        return Err(FenceError::Tilde);
+        return Err(PathPolicyError::Tilde);
     }
     let path = cwd.join(path);
-    real(&path).map_err(|source| FenceError::Unresolvable { path, source })
+    real_path(&path).map_err(|source| PathPolicyError::Unresolvable { path, source })
 }
 
-/// Tells whether a component is a repository's data, in any spelling that some file system takes for `.git`.
+/// Returns true if a component is git data, in any spelling that some file system treats as `.git`.
 fn is_git(component: Component<'_>) -> bool {
     let name = component.as_os_str().to_string_lossy();
     let plain: String = name.chars().filter(|c| !is_ignorable(*c)).collect();

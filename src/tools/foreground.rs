@@ -1,4 +1,4 @@
-//! The commands that an agent waits for right now, so that the person can send one to the background.
+//! The commands that an agent waits for, so that the user can send one to the background.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ impl Foreground {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves a call to the background. Tells whether there was one that could be.
+    /// Moves a call to the background. Returns false if there is no such call.
     pub fn to_background(&self, call: &str) -> bool {
         let found = self.lock().get(call).cloned();
         if let Some(waiting) = &found {
@@ -23,28 +23,28 @@ impl Foreground {
         found.is_some()
     }
 
-    pub(super) fn enter(self: &Arc<Self>, call: &str) -> Waiting {
+    pub(super) fn enter(self: &Arc<Self>, call: &str) -> ForegroundCall {
         let moved = Arc::new(Notify::new());
         self.lock().insert(call.to_owned(), Arc::clone(&moved));
-        Waiting { all: Arc::clone(self), call: call.to_owned(), moved }
+        ForegroundCall { all: Arc::clone(self), call: call.to_owned(), moved }
     }
 }
 
-/// A call in the foreground, for as long as this lives.
-pub(super) struct Waiting {
+/// Registers a foreground call until it is dropped.
+pub(super) struct ForegroundCall {
     all: Arc<Foreground>,
     call: String,
     moved: Arc<Notify>,
 }
 
-impl Waiting {
-    /// Waits until the person moves the call.
+impl ForegroundCall {
+    /// Waits until the user moves the call.
     pub(super) async fn moved(&self) {
         self.moved.notified().await;
     }
 }
 
-impl Drop for Waiting {
+impl Drop for ForegroundCall {
     fn drop(&mut self) {
         self.all.lock().remove(&self.call);
     }

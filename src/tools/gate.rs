@@ -1,40 +1,38 @@
-//! The hook between a call that is understood and a call that runs. Today it lets everything through.
+//! The permission check between a valid call and its execution. The default allows everything.
 
 use futures::future::{BoxFuture, FutureExt as _};
 
 use crate::model::conversation::ToolUse;
-use crate::tools::tool::Effect;
+use crate::tools::tool::ToolEffect;
 
-/// A call that wants to run: it names a tool that exists and its input is valid.
+/// A valid call that is about to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct PermissionRequest<'a> {
     pub call: &'a ToolUse,
-    /// The tool's current name on the wire, whatever the call says.
+    /// The tool's current wire name, whatever the call says.
     pub name: &'a str,
-    pub effect: Effect,
+    pub effect: ToolEffect,
 }
 
-/// Whether a call may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
     Granted,
-    /// The reason is what the model reads.
+    /// The reason is for the model.
     Denied {
         reason: String,
     },
 }
 
-/// Decides about calls. May take its time: it is where a person gets asked.
+/// Decides about calls. May take long, because it may ask the user.
 pub trait Gate: Send + Sync {
-    fn check<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Permission>;
+    fn check<'a>(&'a self, request: PermissionRequest<'a>) -> BoxFuture<'a, Permission>;
 }
 
-/// The gate that grants everything.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Open;
+pub struct AllowAll;
 
-impl Gate for Open {
-    fn check<'a>(&'a self, _request: Request<'a>) -> BoxFuture<'a, Permission> {
+impl Gate for AllowAll {
+    fn check<'a>(&'a self, _request: PermissionRequest<'a>) -> BoxFuture<'a, Permission> {
         std::future::ready(Permission::Granted).boxed()
     }
 }

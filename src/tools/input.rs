@@ -1,7 +1,7 @@
-//! Inputs as models write them: read into a type, or refused with the field, what was expected, and an example.
+//! Parses the inputs of models, and explains invalid ones with the field, the expected type, and an example.
 //!
-//! The parser's own complaint names a column in text the model no longer sees. So the input is compared with the
-//! tool's schema first, which yields a path such as `edits[1].old`.
+//! The parser's own error names a column in text that the model no longer sees. So the input is first compared with
+//! the tool's schema, which gives a path such as `edits[1].old`.
 
 use std::fmt;
 
@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::base::{Json, text};
 
-/// An input that does not fit its tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}. Nothing was run. A valid input: {example}")]
 pub struct InputError {
@@ -18,7 +17,7 @@ pub struct InputError {
     pub example: String,
 }
 
-/// Reads an input, or says what is wrong with it.
+/// Parses an input, or returns why it is invalid.
 pub(super) fn read<T: DeserializeOwned>(input: &Json, schema: &Value, example: &str) -> Result<T, InputError> {
     let refuse = |problem: String| InputError { problem, example: example.to_owned() };
     let value: Value = input.read().map_err(|error| refuse(format!("the input is not JSON ({error})")))?;
@@ -28,7 +27,7 @@ pub(super) fn read<T: DeserializeOwned>(input: &Json, schema: &Value, example: &
     serde_json::from_value(value).map_err(|error| refuse(format!("the input does not fit: {error}")))
 }
 
-/// Where in an input we are: `edits[1].old`.
+/// The current position in an input: `edits[1].old`.
 struct Path(String);
 
 impl Path {
@@ -51,8 +50,8 @@ impl fmt::Display for Path {
     }
 }
 
-/// Returns the first way in which `value` is not what `schema` describes. Knows the part of JSON Schema that our own
-/// types use; what it does not know it lets pass, for the parser to judge.
+/// Returns the first mismatch of `value` and `schema`. Knows the part of JSON Schema that our own types use;
+/// everything else is left to the parser.
 fn mismatch(value: &Value, schema: &Value, path: &Path) -> Option<String> {
     let schema = schema.as_object()?;
     if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
@@ -64,7 +63,7 @@ fn mismatch(value: &Value, schema: &Value, path: &Path) -> Option<String> {
     if let Some(choices) = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array) {
         let problems: Vec<String> =
             choices.iter().map(|choice| mismatch(value, choice, path)).collect::<Option<Vec<_>>>()?;
-        // The branch that got furthest into the value is the one that was meant.
+        // The branch that got furthest into the value is the intended one.
         return problems.into_iter().max_by_key(|problem| problem.matches(['.', '[']).count());
     }
     if let Some(constant) = schema.get("const")

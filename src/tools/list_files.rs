@@ -10,20 +10,19 @@ use serde::Deserialize;
 
 use crate::base::sanitize;
 use crate::base::text::count;
-use crate::tools::context::Tokens;
-use crate::tools::fence::Fence;
+use crate::tools::context::CancelTokens;
+use crate::tools::fence::PathPolicy;
 use crate::tools::names;
+use crate::tools::path_display::spelled;
 use crate::tools::reply::Reply;
-use crate::tools::spelling::spelled;
-use crate::tools::tool::{Call, Effect, Handler};
-use crate::tools::walk::{Refused, Scope, Start, walk};
+use crate::tools::tool::{Call, Handler, ToolEffect};
+use crate::tools::walk::{SkippedFolders, Start, WalkFilter, walk};
 
 const DEFAULT_LIMIT: usize = 500;
 const LARGEST_LIMIT: usize = 5000;
-/// Beyond this many paths the walk ends: memory is bounded, and nobody wants them.
+/// The walk ends after this many paths, to bound memory.
 const WALKED: usize = 200_000;
 
-/// Lists files.
 pub(super) struct ListFiles;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -69,22 +68,22 @@ impl Handler for ListFiles {
         .gitignore and leaves out hidden files unless told otherwise; never lists .git and does not follow links. \
         Filter with globs: without a slash they match names at any depth. At most 500 paths unless limit says more; \
         what is left out is said.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"path": "src", "globs": ["*.rs"]}"#;
 
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let context = &call.context;
-        let start = match Start::find(input.path.as_deref(), &context.cwd.get(), &context.fence) {
+        let start = match Start::find(input.path.as_deref(), &context.cwd.get(), &context.path_policy) {
             Ok(start) => start,
             Err(problem) => return Reply::error(format!("Could not list: {problem}")),
         };
         if start.path.is_file() {
-            let shown = spelled(context.fence.shown(&start.path));
+            let shown = spelled(context.path_policy.shown(&start.path));
             return Reply::error(format!("Could not list: {shown} is a file; read_file shows it."));
         }
-        let (fence, tokens) = (Arc::clone(&context.fence), context.tokens.clone());
+        let (fence, tokens) = (Arc::clone(&context.path_policy), context.tokens.clone());
         let walked = tokio::task::spawn_blocking(move || collect(&start, &input, fence, &tokens));
         match walked.await {
             Ok(Ok(text)) => Reply::text(text),
@@ -94,12 +93,13 @@ impl Handler for ListFiles {
     }
 }
 
-fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> Result<String, String> {
-    let scope = Scope { globs: input.globs.clone(), types: Vec::new(), hidden: input.hidden, ignored: input.ignored };
+fn collect(start: &Start, input: &Input, fence: Arc<PathPolicy>, tokens: &CancelTokens) -> Result<String, String> {
+    let scope =
+        WalkFilter { globs: input.globs.clone(), types: Vec::new(), hidden: input.hidden, ignored: input.ignored };
     let paths: Mutex<Vec<(PathBuf, bool)>> = Mutex::default();
     let (seen, unreadable) = (AtomicUsize::new(0), Mutex::new((0, String::new())));
     let stopped = AtomicBool::new(false);
-    let refused = Arc::<Refused>::default();
+    let refused = Arc::<SkippedFolders>::default();
     walk(start, &scope, fence, &refused)?.run(|| {
         Box::new(|entry| {
             if tokens.is_cancelled() || seen.load(Ordering::Relaxed) >= WALKED {
@@ -146,7 +146,7 @@ fn collect(start: &Start, input: &Input, fence: Arc<Fence>, tokens: &Tokens) -> 
             first.clone_from(problem);
         }
     }
-    // A folder that nobody may look into is not an empty one.
+    // An unreadable folder is not an empty one.
     if paths.is_empty() && unreadable > 0 {
         return Err(format!("{first}."));
     }

@@ -1,7 +1,7 @@
-//! A command's output on its way to the screen: as it comes, but never faster than somebody can look.
+//! Streams the output of commands to the screen, a few times a second.
 //!
-//! The capture holds what has not been shown, bounded; here it is taken a few times a second. A flood therefore
-//! costs the screen as much as a trickle, and what was skipped is said.
+//! The capture buffers unshown output, bounded. A flood therefore costs the screen as much as a trickle, and skipped
+//! output is noted.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::model::live::Channel;
 use crate::process::Capture;
 use crate::process::output::Pending;
 
-/// Takes what is only shown. Must not block.
+/// Receives updates that are only displayed. Must not block.
 pub trait LiveSink: Send + Sync {
     fn send(&self, update: Live);
 }
@@ -23,57 +23,57 @@ impl<F: Fn(Live) + Send + Sync> LiveSink for F {
 }
 
 const PACE: Duration = Duration::from_millis(50);
-/// For what runs beside the conversation.
+/// For background processes.
 const RELAXED_PACE: Duration = Duration::from_millis(250);
 
-/// Whose output it is.
+/// The source of the output.
 #[derive(Clone, Copy)]
-enum Whose<'a> {
+enum OutputOwner<'a> {
     Call(&'a str, Channel),
     Process(&'a str),
 }
 
-/// One stream of one call, or of a process in the background.
-pub(super) struct Stream<'a> {
-    whose: Whose<'a>,
+/// One stream of a call or of a background process.
+pub(super) struct LiveOutput<'a> {
+    whose: OutputOwner<'a>,
     pace: Duration,
     capture: &'a Capture,
     sink: &'a dyn LiveSink,
     decoder: Decoder,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> LiveOutput<'a> {
     pub(super) fn new(call: &'a str, channel: Channel, capture: &'a Capture, sink: &'a dyn LiveSink) -> Self {
-        Self { whose: Whose::Call(call, channel), pace: PACE, capture, sink, decoder: Decoder::default() }
+        Self { whose: OutputOwner::Call(call, channel), pace: PACE, capture, sink, decoder: Decoder::default() }
     }
 
     pub(super) fn of_process(process: &'a str, capture: &'a Capture, sink: &'a dyn LiveSink) -> Self {
-        Self { whose: Whose::Process(process), pace: RELAXED_PACE, capture, sink, decoder: Decoder::default() }
+        Self { whose: OutputOwner::Process(process), pace: RELAXED_PACE, capture, sink, decoder: Decoder::default() }
     }
 
-    /// Shows what comes, until nothing can come any more.
+    /// Streams the output until it ends.
     pub(super) async fn follow(&mut self) {
         while !self.capture.is_closed() {
-            self.capture.fresh().await;
+            self.capture.wait_for_output().await;
             self.flush();
             tokio::time::sleep(self.pace).await;
         }
         self.flush();
     }
 
-    /// Shows what is there.
+    /// Sends the buffered output.
     pub(super) fn flush(&mut self) {
         let text = self.decoder.text(&self.capture.take_pending());
         if !text.is_empty() {
             self.sink.send(match self.whose {
-                Whose::Call(call, channel) => Live::OutputChunk { call: call.to_owned(), channel, text },
-                Whose::Process(process) => Live::ProcessOutput { process: process.to_owned(), text },
+                OutputOwner::Call(call, channel) => Live::OutputChunk { call: call.to_owned(), channel, text },
+                OutputOwner::Process(process) => Live::ProcessOutput { process: process.to_owned(), text },
             });
         }
     }
 }
 
-/// Turns pieces of a stream into text. A character may be split between two pieces.
+/// Decodes pieces of a stream. A character may be split between two pieces.
 #[derive(Debug, Default)]
 struct Decoder {
     unfinished: Vec<u8>,
@@ -94,12 +94,12 @@ impl Decoder {
             }
         }
         let whole = match str::from_utf8(&self.unfinished) {
-            // An error without a length is a character that has only begun.
+            // An error without a length is an incomplete character at the end.
             Err(error) if error.error_len().is_none() => {
                 out.pop();
                 error.valid_up_to()
             }
-            // The last error may be such a beginning too, after earlier real ones.
+            // The last error may also be an incomplete character, after earlier real ones.
             Err(_) => self.complete_length(&mut out),
             Ok(_) => self.unfinished.len(),
         };

@@ -8,13 +8,13 @@ fn decode(pieces: &[&[u8]]) -> String {
 }
 
 #[test]
-fn a_character_split_between_two_pieces_arrives_whole() {
+fn a_character_split_between_two_pieces_is_decoded() {
     assert_eq!(decode(&[b"a\xe6\xbc", b"\xa2b"]), "a漢b");
     assert_eq!(decode(&[b"\xff\xe6\xbc", b"\xa2b"]), "\u{fffd}漢b");
 }
 
 #[test]
-fn what_was_skipped_is_said() {
+fn skipped_output_is_noted() {
     let text = Decoder::default().text(&Pending { skipped: 4000, bytes: b"end".to_vec() });
     assert_eq!(text, "\n[4.0 KB not shown]\nend");
 }

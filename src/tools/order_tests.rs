@@ -1,5 +1,5 @@
 use super::predecessors;
-use crate::tools::tool::Effect::{Opaque, Reads, Writes};
+use crate::tools::tool::ToolEffect::{Opaque, Reads, Writes};
 
 #[test]
 fn reads_run_together_and_changes_run_alone() {

@@ -1,21 +1,19 @@
-//! Pictures: recognised by their first bytes, never by their name, and made small enough for the vendors.
+//! Pictures: recognised by their first bytes, never by name, and scaled down to the limits of providers.
+
+pub mod raster;
 
 use std::fs::File;
-use std::io::{Cursor, Read as _};
+use std::io::Read as _;
 
-use image::codecs::jpeg::JpegEncoder;
-use image::imageops::FilterType;
-use image::{DynamicImage, ImageError, ImageFormat, ImageReader};
+use raster::{DecodeError, Raster};
 
 use crate::base::text::size;
 use crate::tools::context::Limits;
 
-/// The largest file that is looked at.
-const LARGEST_FILE: u64 = 64 << 20;
-/// What decoding may take of memory: a small file can describe a huge picture.
-const DECODED: u64 = 512 << 20;
-/// How often a picture is made smaller before it is given up.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+/// How often a picture is scaled down before it is refused.
 const ATTEMPTS: usize = 6;
+const JPEG_QUALITY: u8 = 80;
 
 /// A picture that can be sent to a model.
 #[derive(Debug)]
@@ -24,87 +22,72 @@ pub struct Picture {
     pub media_type: &'static str,
 }
 
-/// Returns the kind of picture that begins like this.
-pub fn kind(start: &[u8]) -> Option<ImageFormat> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Png,
+    Jpeg,
+    Gif,
+    WebP,
+}
+
+impl Format {
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Format::Png => "image/png",
+            Format::Jpeg => "image/jpeg",
+            Format::Gif => "image/gif",
+            Format::WebP => "image/webp",
+        }
+    }
+}
+
+/// Returns the format of a file that starts with `start`.
+pub fn kind(start: &[u8]) -> Option<Format> {
     match start {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(ImageFormat::Png),
-        [0xff, 0xd8, 0xff, ..] => Some(ImageFormat::Jpeg),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(ImageFormat::Gif),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(ImageFormat::WebP),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Format::Png),
+        [0xff, 0xd8, 0xff, ..] => Some(Format::Jpeg),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Format::Gif),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Format::WebP),
         _ => None,
     }
 }
 
-/// Returns the picture, scaled down if it must be, and what is said about it.
-pub fn look(file: File, kind: ImageFormat, limits: Limits) -> Result<(Picture, String), String> {
+/// Reads the picture, scaled down if necessary, with a description for the model.
+pub fn read(file: File, format: Format, limits: Limits) -> Result<(Picture, String), String> {
     let mut bytes = Vec::new();
-    file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| format!("it could not be read: {error}"))?;
-    if bytes.len() as u64 > LARGEST_FILE {
-        return Err(format!("the picture has more than {}; scale it down first", size(LARGEST_FILE)));
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| format!("it could not be read: {error}"))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(format!("the picture is larger than {}; scale it down first", size(MAX_FILE_BYTES)));
     }
-    fit(bytes, kind, limits)
+    fit(bytes, format, limits)
 }
 
-/// Returns the picture in `bytes`, scaled down if it must be, and what is said about it.
-pub fn fit(bytes: Vec<u8>, kind: ImageFormat, limits: Limits) -> Result<(Picture, String), String> {
-    let format = kind.to_mime_type().trim_start_matches("image/");
+/// Returns the picture in `bytes`, scaled down if necessary, with a description for the model.
+pub fn fit(bytes: Vec<u8>, format: Format, limits: Limits) -> Result<(Picture, String), String> {
+    let name = format.media_type().trim_start_matches("image/");
     let length = size(bytes.len() as u64);
-    let broken = |error: ImageError| format!("a {format} picture by its first bytes, {length}, but {}", wrong(&error));
-    let (width, height) = reader(&bytes, kind).into_dimensions().map_err(broken)?;
-    let is_small = width.max(height) <= limits.image_edge && bytes.len() <= limits.image_bytes;
-    let was = format!("{format} picture, {width}x{height}, {length}");
-    if is_small {
-        // Decoded all the same: a vendor refuses a whole conversation because of one broken picture.
-        reader(&bytes, kind).decode().map_err(broken)?;
-        return Ok((Picture { bytes, media_type: kind.to_mime_type() }, format!(": {was}")));
+    let broken = |error: DecodeError| format!("a {name} picture by its first bytes, {length}, but {error}");
+    // Decoded even if it is small: a provider refuses a whole conversation because of one broken picture.
+    let whole = Raster::decode(&bytes, format).map_err(broken)?;
+    let longer = whole.width.max(whole.height);
+    let original = format!("{name} picture, {}x{}, {length}", whole.width, whole.height);
+    if longer <= limits.image_edge && bytes.len() <= limits.image_bytes {
+        return Ok((Picture { bytes, media_type: format.media_type() }, format!(": {original}")));
     }
-    let whole = reader(&bytes, kind).decode().map_err(broken)?;
     drop(bytes);
-    let mut edge = limits.image_edge.min(width.max(height));
+    let mut edge = limits.image_edge.min(longer);
     for _ in 0..ATTEMPTS {
-        let scaled =
-            if width.max(height) > edge { whole.resize(edge, edge, FilterType::Triangle) } else { whole.clone() };
-        for (encoded, media_type) in [(png(&scaled), "image/png"), (jpeg(&scaled), "image/jpeg")] {
+        let scaled = whole.scaled_down(edge);
+        for (encoded, format) in [(scaled.to_png(), Format::Png), (scaled.to_jpeg(JPEG_QUALITY), Format::Jpeg)] {
             let Some(encoded) = encoded else { continue };
             if encoded.len() <= limits.image_bytes {
-                let said = format!(": {was}; shown at {}x{}", scaled.width(), scaled.height());
-                return Ok((Picture { bytes: encoded, media_type }, said));
+                let description = format!(": {original}; shown at {}x{}", scaled.width, scaled.height);
+                return Ok((Picture { bytes: encoded, media_type: format.media_type() }, description));
             }
         }
         edge = (edge * 2 / 3).max(1);
     }
-    Err(format!("{was}: it could not be made small enough"))
-}
-
-/// Says what is wrong with a picture, and what can be done. What the decoder says is about its own inside.
-fn wrong(error: &ImageError) -> &'static str {
-    match error {
-        ImageError::Limits(_) => "it would take more memory than there is for a picture; scale it down first",
-        ImageError::Unsupported(_) => "it is of a kind that is not understood here; save it as another png or jpeg",
-        ImageError::Decoding(_) | ImageError::Encoding(_) | ImageError::Parameter(_) | ImageError::IoError(_) => {
-            "it is damaged or ends too early; it may not be written yet, so make or fetch it again"
-        }
-    }
-}
-
-fn reader(bytes: &[u8], kind: ImageFormat) -> ImageReader<Cursor<&[u8]>> {
-    let mut reader = ImageReader::with_format(Cursor::new(bytes), kind);
-    let mut limits = image::Limits::default();
-    limits.max_alloc = Some(DECODED);
-    reader.limits(limits);
-    reader
-}
-
-fn png(picture: &DynamicImage) -> Option<Vec<u8>> {
-    let mut out = Cursor::new(Vec::new());
-    picture.write_to(&mut out, ImageFormat::Png).ok()?;
-    Some(out.into_inner())
-}
-
-fn jpeg(picture: &DynamicImage) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    JpegEncoder::new_with_quality(&mut out, 80).encode_image(&picture.to_rgb8()).ok()?;
-    Some(out)
+    Err(format!("{original}: it cannot be made small enough"))
 }
 
 #[cfg(test)]

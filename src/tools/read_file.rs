@@ -1,4 +1,4 @@
-//! `read_file`: text with line numbers, pictures, and an honest word about everything else.
+//! `read_file`: text with line numbers, pictures, and a description of other files.
 
 mod lines;
 
@@ -12,20 +12,19 @@ use serde::Deserialize;
 
 use crate::base::text::size;
 use crate::model::Image;
-use crate::tools::context::{Context, Limits};
-use crate::tools::fence::{Readable, Slot};
+use crate::tools::context::{Limits, ToolContext};
+use crate::tools::fence::{FileTarget, Readable};
 use crate::tools::names;
+use crate::tools::path_display::spelled;
 use crate::tools::picture::{self, Picture};
-use crate::tools::read_tracker::Version;
+use crate::tools::read_tracker::FileVersion;
 use crate::tools::reply::Reply;
-use crate::tools::spelling::spelled;
-use crate::tools::tool::{Call, Effect, Handler};
+use crate::tools::tool::{Call, Handler, ToolEffect};
 
-/// How much of a file is looked at to tell what it is.
+/// How many bytes are read to detect the type of a file.
 const SNIFF: usize = 8 << 10;
-const MOST_FILES: usize = 50;
+const MAX_FILES: usize = 50;
 
-/// Reads files.
 pub(super) struct ReadFile;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,13 +32,13 @@ pub(super) struct ReadFile;
 pub(super) struct Input {
     /// The files or parts of files to read, in this order.
     #[schemars(length(min = 1))]
-    files: Vec<Part>,
+    files: Vec<FileRange>,
 }
 
 /// A file, or some lines of it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct FileRange {
     /// Relative to the current folder, or absolute.
     path: String,
     /// The first line to read, counted from 1. Default 1.
@@ -63,7 +62,7 @@ impl Handler for ReadFile {
         a very long line. Pictures (png, jpeg, gif, webp) are shown to you, scaled \
         down if they are large. Binary files are recognised and not shown. Files outside the worktree can be read and \
         are marked.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str =
         r#"{"files": [{"path": "src/main.rs"}, {"path": "src/lib.rs", "offset": 40, "limit": 60}]}"#;
 
@@ -71,8 +70,8 @@ impl Handler for ReadFile {
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let context = &call.context;
-        if input.files.len() > MOST_FILES {
-            return Reply::error(format!("At most {MOST_FILES} files at once; ask for the others in another call."));
+        if input.files.len() > MAX_FILES {
+            return Reply::error(format!("At most {MAX_FILES} files at once; ask for the others in another call."));
         }
         let mut texts = Vec::new();
         let mut images = Vec::new();
@@ -82,14 +81,14 @@ impl Handler for ReadFile {
             if context.tokens.is_cancelled() {
                 return Reply::error("Interrupted.");
             }
-            // What one part does not need, the next ones may have.
+            // A part may use what earlier parts did not need.
             let share = left / (input.files.len() - index);
             match read(part.clone(), share, context).await {
-                Ok(Seen { text, picture }) => {
+                Ok(FileContent { text, picture }) => {
                     left = left.saturating_sub(text.len());
                     texts.push(text);
                     if let Some(picture) = picture {
-                        match keep(picture, &part.path, context).await {
+                        match save_picture(picture, &part.path, context).await {
                             Ok(image) => images.push(image),
                             Err(error) => texts.push(format!("[the picture could not be kept: {error}]")),
                         }
@@ -105,58 +104,70 @@ impl Handler for ReadFile {
     }
 }
 
-struct Seen {
+struct FileContent {
     text: String,
     picture: Option<Picture>,
 }
 
-async fn keep(picture: Picture, name: &str, context: &Context) -> io::Result<Image> {
+async fn save_picture(picture: Picture, name: &str, context: &ToolContext) -> io::Result<Image> {
     let data = context.blobs.put(picture.bytes).await?;
     Ok(Image { data, media_type: picture.media_type.to_owned(), name: Some(name.to_owned()) })
 }
 
-async fn read(part: Part, budget: usize, context: &Context) -> Result<Seen, String> {
+async fn read(part: FileRange, budget: usize, context: &ToolContext) -> Result<FileContent, String> {
     let refused = |problem: String| format!("{}: {problem}", part.path);
-    let readable =
-        context.fence.for_reading(&part.path, &context.cwd.get()).map_err(|error| refused(format!("{error}.")))?;
+    let readable = context
+        .path_policy
+        .for_reading(&part.path, &context.cwd.get())
+        .map_err(|error| refused(format!("{error}.")))?;
     let title = title(&readable, context);
     let (limits, path) = (context.limits, readable.path.clone());
     let (range, cancel) = (part.clone(), context.tokens.clone());
-    let looked = tokio::task::spawn_blocking(move || {
-        let file = Slot::of(&path)?.file()?;
-        let version = Version::of(&file.metadata()?);
-        look(file, &range, budget, limits, &|| cancel.is_cancelled()).map(|seen| (seen, version))
+    let read = tokio::task::spawn_blocking(move || {
+        let file = FileTarget::of(&path)?.file()?;
+        let version = FileVersion::of(&file.metadata()?);
+        read_content(file, &range, budget, limits, &|| cancel.is_cancelled()).map(|seen| (seen, version))
     });
-    let (mut seen, version) =
-        looked.await.map_err(io::Error::other).flatten().map_err(|error| refused(why_not(&error, &readable.path)))?;
-    context.reads.saw(&readable.path, version);
+    let (mut seen, version) = read
+        .await
+        .map_err(io::Error::other)
+        .flatten()
+        .map_err(|error| refused(explain_error(&error, &readable.path)))?;
+    context.reads.record(&readable.path, version);
     seen.text = format!("{title}{}", seen.text);
     Ok(seen)
 }
 
-fn title(readable: &Readable, context: &Context) -> String {
+fn title(readable: &Readable, context: &ToolContext) -> String {
     let mark = if readable.is_outside { " (outside the worktree)" } else { "" };
-    format!("{}{mark}", spelled(context.fence.shown(&readable.path)))
+    format!("{}{mark}", spelled(context.path_policy.shown(&readable.path)))
 }
 
-fn look(mut file: File, part: &Part, budget: usize, limits: Limits, cancelled: &dyn Fn() -> bool) -> io::Result<Seen> {
+fn read_content(
+    mut file: File,
+    part: &FileRange,
+    budget: usize,
+    limits: Limits,
+    cancelled: &dyn Fn() -> bool,
+) -> io::Result<FileContent> {
     let bytes = file.metadata()?.len();
     let mut start = Vec::new();
     file.by_ref().take(SNIFF as u64).read_to_end(&mut start)?;
     file.rewind()?;
     if let Some(kind) = picture::kind(&start) {
-        let seen = picture::look(file, kind, limits).map(|(picture, text)| Seen { text, picture: Some(picture) });
-        return Ok(seen.unwrap_or_else(|problem| Seen { text: format!(": {problem}"), picture: None }));
+        let seen =
+            picture::read(file, kind, limits).map(|(picture, text)| FileContent { text, picture: Some(picture) });
+        return Ok(seen.unwrap_or_else(|problem| FileContent { text: format!(": {problem}"), picture: None }));
     }
     if let Some(what) = binary(&start) {
-        return Ok(Seen { text: format!(": {what}, {}; not shown.", size(bytes)), picture: None });
+        return Ok(FileContent { text: format!(": {what}, {}; not shown.", size(bytes)), picture: None });
     }
-    let wanted = lines::Wanted { offset: part.offset.unwrap_or(1), byte: part.byte, limit: part.limit };
+    let wanted = lines::LineRange { offset: part.offset.unwrap_or(1), byte: part.byte, limit: part.limit };
     let text = lines::read(file, wanted, budget, cancelled)?;
-    Ok(Seen { text, picture: None })
+    Ok(FileContent { text, picture: None })
 }
 
-/// Says what a file is that is not text.
+/// Returns the kind of a file that is not text.
 fn binary(start: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], &str); 7] = [
         (b"\xff\xfe", "UTF-16 text (convert it with iconv -f UTF-16 -t UTF-8)"),
@@ -171,7 +182,7 @@ fn binary(start: &[u8]) -> Option<&'static str> {
     named.or_else(|| start.contains(&0).then_some("a binary file (xxd shows its bytes)"))
 }
 
-fn why_not(error: &io::Error, path: &Path) -> String {
+fn explain_error(error: &io::Error, path: &Path) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("there is no such file.{}", similar_name(path)),
         io::ErrorKind::IsADirectory => "it is a folder; list_files shows what is in it.".to_owned(),
@@ -181,7 +192,7 @@ fn why_not(error: &io::Error, path: &Path) -> String {
     }
 }
 
-/// Suggests what may have been meant by a name that does not exist.
+/// Suggests an existing file with a similar name.
 fn similar_name(path: &Path) -> String {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return String::new() };
     let name = name.to_string_lossy().to_lowercase();

@@ -1,4 +1,4 @@
-//! Which version of which file the agent has seen, so that it can be told when it overwrites what it has not.
+//! Tracks which version of each file the agent has seen, to warn it when it overwrites another one.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What distinguishes one version of a file from the next.
+/// Distinguishes versions of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct FileVersion {
     device: u64,
     inode: u64,
     size: u64,
@@ -16,7 +16,7 @@ pub struct Version {
     nanoseconds: i64,
 }
 
-impl Version {
+impl FileVersion {
     pub fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
@@ -28,18 +28,18 @@ impl Version {
     }
 }
 
-/// The files an agent has read or written, by real path.
+/// The files that an agent has read or written, by real path.
 #[derive(Debug, Default)]
-pub struct ReadTracker(Mutex<HashMap<PathBuf, Version>>);
+pub struct ReadTracker(Mutex<HashMap<PathBuf, FileVersion>>);
 
 impl ReadTracker {
-    /// Notes that the agent knows this version.
-    pub fn saw(&self, path: &Path, version: Version) {
+    /// Records that the agent has seen this version.
+    pub fn record(&self, path: &Path, version: FileVersion) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), version);
     }
 
-    /// Tells whether the agent knows the file as it is now.
-    pub fn knows(&self, path: &Path, now: Version) -> bool {
+    /// Returns true if the agent has seen the current version of the file.
+    pub fn has_seen(&self, path: &Path, now: FileVersion) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path) == Some(&now)
     }
 }

@@ -1,4 +1,4 @@
-//! The tools that exist, in the order in which models see them.
+//! The available tools, in the order in which models see them.
 
 use std::sync::Arc;
 
@@ -10,37 +10,35 @@ use crate::tools::list_files::ListFiles;
 use crate::tools::names;
 use crate::tools::read_file::ReadFile;
 use crate::tools::search::Search;
-use crate::tools::tool::{Tool, Typed};
+use crate::tools::tool::{Tool, TypedTool};
 use crate::tools::write_file::WriteFile;
 
-/// Two tools want one name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is already a tool called \"{0}\"; give the other one's server another name")]
 pub struct DuplicateTool(pub String);
 
-/// The tools that can be called.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Registry {
-    /// Returns a registry of the built-in tools. One line per tool.
+    /// Returns a registry of the built-in tools.
     pub fn builtin() -> Self {
         Self {
             tools: vec![
-                Arc::new(Typed::new(Bash)),
-                Arc::new(Typed::new(Background)),
-                Arc::new(Typed::new(ReadFile)),
-                Arc::new(Typed::new(WriteFile)),
-                Arc::new(Typed::new(EditFile)),
-                Arc::new(Typed::new(ListFiles)),
-                Arc::new(Typed::new(Search)),
+                Arc::new(TypedTool::new(Bash)),
+                Arc::new(TypedTool::new(Background)),
+                Arc::new(TypedTool::new(ReadFile)),
+                Arc::new(TypedTool::new(WriteFile)),
+                Arc::new(TypedTool::new(EditFile)),
+                Arc::new(TypedTool::new(ListFiles)),
+                Arc::new(TypedTool::new(Search)),
             ],
         }
     }
 
-    /// Adds a tool from elsewhere, at the end.
+    /// Appends a tool of another module.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
         let name = &tool.spec().name;
         if self.tools.iter().any(|known| known.spec().name == *name) {
@@ -68,15 +66,16 @@ impl Registry {
         self.tools.iter()
     }
 
-    /// Returns what models are told, in a stable order.
+    /// Returns the specs for models, in a stable order.
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|tool| tool.spec().clone()).collect()
     }
 
-    /// Returns the names nearest to one that does not exist.
+    /// Returns the name most similar to an unknown one.
     pub(super) fn nearest(&self, name: &str) -> Option<&str> {
-        let wanted = names::shown(name);
-        let distance = |tool: &Arc<dyn Tool>| strsim::damerau_levenshtein(&names::shown(&tool.spec().name), &wanted);
+        let wanted = names::display_name(name);
+        let distance =
+            |tool: &Arc<dyn Tool>| strsim::damerau_levenshtein(&names::display_name(&tool.spec().name), &wanted);
         let best = self.tools.iter().min_by_key(|tool| distance(tool))?;
         (distance(best) <= wanted.chars().count() / 2).then(|| best.spec().name.as_str())
     }

@@ -5,7 +5,7 @@ fn json(text: &str) -> Json {
 }
 
 #[test]
-fn file_tools_say_what_becomes_of_a_file_and_others_do_not() {
+fn only_file_tools_can_be_replayed() {
     let edit = json(r#"{"path": "a", "edits": [{"old_string": "one", "new_string": "two"}]}"#);
     assert_eq!(replay("edit_file", &edit, Some(b"one\n")), Some(b"two\n".to_vec()));
     assert_eq!(replay("mcp__mxd__edit_file", &edit, Some(b"none\none")), None, "it must occur once");
@@ -17,7 +17,7 @@ fn file_tools_say_what_becomes_of_a_file_and_others_do_not() {
 }
 
 #[test]
-fn what_may_write_is_told_from_what_only_looks_or_talks() {
+fn tools_that_may_write_are_known() {
     for writes in ["bash", "mcp__mxd__bash", "edit_file", "mcp__mxd__write_file", "background", "mcp__files__put"] {
         assert!(may_write(writes), "{writes}");
     }

@@ -1,38 +1,38 @@
-//! What a tool gives back.
+//! The replies of tools.
 
 use std::time::Duration;
 
 use crate::model::event::{BackgroundRef, ToolResult, Verdict};
 use crate::model::{BlobRef, Content, Image};
 
-/// What running a tool came to. Always something a model can read, also when it failed.
+/// The result of a tool call. Always readable by a model, even if it failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// What the model sees.
+    /// The text for the model.
     pub text: String,
     pub is_error: bool,
     pub images: Vec<Image>,
-    /// The whole output, where the text is only a part of it.
+    /// The whole output, if the text is only a part of it.
     pub full: Option<BlobRef>,
-    /// The process that goes on running.
+    /// The process that keeps running.
     pub background: Option<BackgroundRef>,
     /// The background process whose end this reports.
     pub ended: Option<String>,
-    /// Where the agent's shell stands from now on, as [`ToolResult::cwd`] spells it. Nothing: where it stood before.
+    /// The new folder of the agent's shell, as in [`ToolResult::cwd`]. `None` if it did not change.
     pub cwd: Option<String>,
-    /// Filled in by the path, not by tools.
+    /// Set by `execute`, not by tools.
     pub duration: Duration,
-    pub control: Option<Control>,
+    pub control: Option<ControlRequest>,
 }
 
-/// What a tool asks of the run that called it, beyond being answered.
+/// A request of a tool to the run that called it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Control {
+pub enum ControlRequest {
     /// Sleep until a message arrives.
     Yield,
     /// The task is finished.
     Done { verdict: Verdict, result: String },
-    /// The task is not finished: its check failed, and has failed so many times in a row in the same way.
+    /// The task is not finished: its check failed, so many times in a row in the same way.
     CheckFailed { in_a_row: u32 },
 }
 
@@ -45,7 +45,7 @@ impl Reply {
         Self { text: text.into(), is_error: true, ..Self::default() }
     }
 
-    /// Returns the event that puts this into a session.
+    /// Returns the event for the session.
     pub fn into_result(self, call: &str, name: &str) -> ToolResult {
         ToolResult {
             call: call.to_owned(),

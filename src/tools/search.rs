@@ -9,11 +9,10 @@ use serde::Deserialize;
 
 use crate::tools::names;
 use crate::tools::reply::Reply;
-use crate::tools::tool::{Call, Effect, Handler};
+use crate::tools::tool::{Call, Handler, ToolEffect};
 use crate::tools::walk::Start;
 use run::run;
 
-/// Searches files.
 pub(super) struct Search;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -78,18 +77,18 @@ impl Handler for Search {
         path:line:text, context lines as path-line-text; or only file names (mode files) or counts (mode count). \
         Respects .gitignore, leaves out hidden and binary files. At most 200 results unless limit says more; what is \
         left out is said. Braces and parentheses are regular expression syntax: escape them or set literal.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"pattern": "fn \\w+_error\\(", "path": "src", "types": ["rust"], "context": 2}"#;
 
     type Input = Input;
 
     async fn run(self: Arc<Self>, input: Input, call: Call) -> Reply {
         let context = &call.context;
-        let start = match Start::find(input.path.as_deref(), &context.cwd.get(), &context.fence) {
+        let start = match Start::find(input.path.as_deref(), &context.cwd.get(), &context.path_policy) {
             Ok(start) => start,
             Err(problem) => return Reply::error(format!("Could not search: {problem}")),
         };
-        let (fence, tokens) = (Arc::clone(&context.fence), context.tokens.clone());
+        let (fence, tokens) = (Arc::clone(&context.path_policy), context.tokens.clone());
         let searched = tokio::task::spawn_blocking(move || run(&input, &start, fence, &tokens));
         match searched.await {
             Ok(Ok(text)) => Reply::text(text),

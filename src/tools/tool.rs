@@ -1,7 +1,7 @@
-//! What a tool is: a specification for the model, and a handler behind a typed input.
+//! The tool interface: a specification for the model, and a handler with a typed input.
 //!
-//! [`Tool`] is the object-safe form that the registry holds; anything may implement it. [`Handler`] is the convenient
-//! one: name, description, input type, function. [`Typed`] turns the second into the first.
+//! [`Tool`] is the object-safe form in the registry; anything may implement it. [`Handler`] is the convenient one:
+//! name, description, input type, function. [`TypedTool`] turns a handler into a tool.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,56 +14,56 @@ use serde_json::Value;
 
 use crate::base::Json;
 use crate::model::ToolSpec;
-use crate::tools::context::Context;
+use crate::tools::context::ToolContext;
 use crate::tools::input::{self, InputError};
 use crate::tools::names;
 use crate::tools::reply::Reply;
 
-/// What a call can do to the world. Decides what needs permission and what must not be run twice after a crash.
+/// The side effects of a call. Decides what needs permission and what must not run twice after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
-    /// Looks, changes nothing.
+pub enum ToolEffect {
+    /// Read-only.
     Reads,
-    /// Changes files in the worktree, in a way that can be seen in a diff.
+    /// Changes files in the worktree, visible in a diff.
     Writes,
     /// Anything: a program, a server, another task.
     Opaque,
 }
 
-/// One call of a tool, as its handler sees it.
+/// One call of a tool.
 #[derive(Clone)]
 pub struct Call {
-    /// The model's id for the call.
+    /// The model's id of the call.
     pub id: String,
-    pub context: Context,
+    pub context: ToolContext,
 }
 
-/// A call whose input has been understood: running it is all that is left.
+/// A call with a parsed input, ready to run.
 pub type Prepared = Box<dyn FnOnce(Call) -> BoxFuture<'static, Reply> + Send>;
 
-/// Something an agent can call.
+/// A tool that an agent can call.
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
-    fn effect(&self) -> Effect;
+    fn effect(&self) -> ToolEffect;
 
-    /// Understands the input, without doing anything yet.
+    /// Parses the input, without side effects.
     fn prepare(&self, input: &Json) -> Result<Prepared, InputError>;
 
-    /// Returns an input that works, for the documentation.
+    /// Returns a valid input, for the documentation.
     fn example(&self) -> Option<&str> {
         None
     }
 }
 
-/// A tool of our own.
+/// A built-in tool.
 pub trait Handler: Send + Sync + 'static {
     /// One of the constants in [`names`].
     const NAME: &'static str;
-    /// For the model: how to use it, its limits, how to go on.
+    /// For the model: how to use it, its limits, how to continue.
     const DESCRIPTION: &'static str;
-    const EFFECT: Effect;
-    /// A valid input, shown when one was not.
+    const EFFECT: ToolEffect;
+    /// A valid input, shown after an invalid one.
     const EXAMPLE: &'static str;
 
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
@@ -72,13 +72,13 @@ pub trait Handler: Send + Sync + 'static {
 }
 
 /// A [`Handler`] as a [`Tool`].
-pub struct Typed<H> {
+pub struct TypedTool<H> {
     handler: Arc<H>,
     spec: ToolSpec,
     schema: Value,
 }
 
-impl<H: Handler> Typed<H> {
+impl<H: Handler> TypedTool<H> {
     pub fn new(handler: H) -> Self {
         let schema = schema_of::<H::Input>();
         let spec = ToolSpec {
@@ -90,12 +90,12 @@ impl<H: Handler> Typed<H> {
     }
 }
 
-impl<H: Handler> Tool for Typed<H> {
+impl<H: Handler> Tool for TypedTool<H> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn effect(&self) -> Effect {
+    fn effect(&self) -> ToolEffect {
         H::EFFECT
     }
 
@@ -110,7 +110,7 @@ impl<H: Handler> Tool for Typed<H> {
     }
 }
 
-/// Returns the JSON Schema of an input type, with nothing in it that only costs tokens.
+/// Returns the JSON Schema of an input type, without parts that only cost tokens.
 fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;

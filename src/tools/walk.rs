@@ -1,4 +1,5 @@
-//! Walking a tree of files as `rg` does: ignore files respected, hidden files on request, in parallel, cancellable.
+//! Walks a tree of files as `rg` does: respects ignore files, includes hidden files on request, in parallel,
+//! cancellable.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,30 +8,30 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::TypesBuilder;
 use ignore::{WalkBuilder, WalkParallel};
 
-use crate::tools::fence::{Fence, Readable};
-use crate::tools::spelling::spelled;
+use crate::tools::fence::{PathPolicy, Readable};
+use crate::tools::path_display::spelled;
 
-/// Which files are of interest.
+/// Which files to visit.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct WalkFilter {
     pub(super) globs: Vec<String>,
     pub(super) types: Vec<String>,
     pub(super) hidden: bool,
     pub(super) ignored: bool,
 }
 
-/// Where a walk starts and how its paths are said.
+/// The start of a walk and how its paths are displayed.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     pub(super) path: PathBuf,
-    /// What is cut from the front of paths: they are shown relative to the current folder where possible.
+    /// The prefix that is stripped from paths: they are shown relative to the current folder where possible.
     pub(super) strip: PathBuf,
     pub(super) is_outside: bool,
 }
 
 impl Start {
-    /// Finds the starting point, or says why there is none.
-    pub(super) fn find(path: Option<&str>, cwd: &Path, fence: &Fence) -> Result<Self, String> {
+    /// Finds the starting point, or returns why there is none.
+    pub(super) fn find(path: Option<&str>, cwd: &Path, fence: &PathPolicy) -> Result<Self, String> {
         let Readable { path, is_outside } =
             fence.for_reading(path.unwrap_or("."), cwd).map_err(|error| format!("{error}."))?;
         match std::fs::metadata(&path) {
@@ -46,7 +47,7 @@ impl Start {
         }
     }
 
-    /// Returns the starting point as it is said; a sentence ends well with "the current folder".
+    /// Returns the display form of the starting point, "the current folder" if it is that.
     pub(super) fn shown_itself(&self) -> &Path {
         if self.path == self.strip { Path::new("the current folder") } else { self.shown(&self.path) }
     }
@@ -56,16 +57,16 @@ impl Start {
     }
 }
 
-/// The files with patterns that the walk reads in each folder.
+/// The ignore files that the walk reads in each folder.
 const PATTERNS: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
-/// No list of patterns is larger.
+/// The largest ignore file.
 const LARGEST_PATTERNS: u64 = 1 << 20;
 
-/// Folders that were not entered because of their list of patterns, as a sentence each.
-pub(super) type Refused = Mutex<Vec<String>>;
+/// Folders that were skipped because of their ignore file, as one sentence each.
+pub(super) type SkippedFolders = Mutex<Vec<String>>;
 
-/// Returns why a folder is not entered, if one of its lists of patterns is a device, a pipe or far too large: the walk
-/// would read it without end.
+/// Returns why a folder is skipped, if one of its ignore files is a device, a pipe or far too large: the walk would
+/// read it without end.
 fn endless_patterns(folder: &Path) -> Option<String> {
     let endless = |name: &&&str| {
         std::fs::metadata(folder.join(name)).is_ok_and(|found| !found.is_file() || found.len() > LARGEST_PATTERNS)
@@ -78,13 +79,13 @@ fn endless_patterns(folder: &Path) -> Option<String> {
     ))
 }
 
-/// Returns the walk, or the sentence that says which part of the scope makes no sense. Folders that are passed over are
-/// added to `refused` while it runs.
+/// Returns the walk, or a sentence about the invalid part of the scope. Skipped folders are added to `refused` while
+/// it runs.
 pub(super) fn walk(
     start: &Start,
-    scope: &Scope,
-    fence: Arc<Fence>,
-    refused: &Arc<Refused>,
+    scope: &WalkFilter,
+    fence: Arc<PathPolicy>,
+    refused: &Arc<SkippedFolders>,
 ) -> Result<WalkParallel, String> {
     if let Some(problem) = start.path.ancestors().find_map(endless_patterns).filter(|_| !scope.ignored) {
         return Err(format!("{problem}."));
@@ -101,7 +102,7 @@ pub(super) fn walk(
         .follow_links(false)
         .overrides(overrides(&start.path, &scope.globs)?)
         .filter_entry(move |entry| {
-            // A repository's own data is never what was meant, and what is hidden from reading stays hidden.
+            // git data is never searched, and hidden paths stay hidden.
             if entry.depth() > 0 && (entry.file_name() == ".git" || fence.is_hidden(entry.path())) {
                 return false;
             }
@@ -129,9 +130,9 @@ pub(super) fn walk(
     Ok(builder.build_parallel())
 }
 
-/// Globs in the manner of gitignore: without a slash they match names at any depth, with `!` in front they exclude.
+/// Globs as in gitignore: without a slash they match names at any depth, with `!` in front they exclude.
 fn overrides(root: &Path, globs: &[String]) -> Result<Override, String> {
-    // Globs are relative to the folder that is searched.
+    // Globs are relative to the searched folder.
     let root = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
     let mut builder = OverrideBuilder::new(root);
     for glob in globs {

@@ -1,4 +1,4 @@
-//! `write_file`: puts a whole file in place, in one step.
+//! `write_file`: writes a whole file atomically.
 
 use std::fmt::Write as _;
 use std::fs::Metadata;
@@ -11,17 +11,16 @@ use serde::Deserialize;
 use crate::base::Json;
 use crate::base::text::{count, size};
 use crate::process::output::line_breaks;
-use crate::tools::fence::Slot;
+use crate::tools::fence::FileTarget;
 use crate::tools::names;
-use crate::tools::read_tracker::{ReadTracker, Version};
+use crate::tools::path_display::spelled;
+use crate::tools::read_tracker::{FileVersion, ReadTracker};
 use crate::tools::reply::Reply;
-use crate::tools::spelling::spelled;
-use crate::tools::tool::{Call, Effect, Handler};
+use crate::tools::tool::{Call, Handler, ToolEffect};
 
-/// Above this, what is replaced is not kept.
-const KEPT: u64 = 16 << 20;
+/// A larger file is replaced without a backup.
+const MAX_BACKUP: u64 = 16 << 20;
 
-/// Writes a file.
 pub(super) struct WriteFile;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -39,7 +38,7 @@ impl Handler for WriteFile {
         is kept. Only inside the worktree, never in .git nor among git's hooks. To change a part of a file use \
         edit_file. If it replaces a file that changed since you last read it, the reply says so and names a copy of the \
         old content.";
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Writes;
     const EXAMPLE: &'static str = r#"{"path": "src/lib.rs", "content": "pub mod parser;\n"}"#;
 
     type Input = Input;
@@ -50,28 +49,28 @@ impl Handler for WriteFile {
             Ok(writable) => writable,
             Err(error) => return Reply::error(format!("Not written: {error}.")),
         };
-        let shown = spelled(context.fence.shown(&writable.path())).into_owned();
+        let shown = spelled(context.path_policy.shown(&writable.path())).into_owned();
         let new = input.content.into_bytes();
         let (bytes, lines) = (new.len() as u64, line_count(&new));
         let not_written =
             |problem: &dyn std::fmt::Display| Reply::error(format!("{shown} was not written: {problem}."));
         let reads = Arc::clone(&context.reads);
         let look = tokio::task::spawn_blocking(move || {
-            let slot = Slot::make(&writable)?;
-            let before = look(&slot, &reads)?;
+            let slot = FileTarget::make(&writable)?;
+            let before = inspect(&slot, &reads)?;
             io::Result::Ok((slot, before))
         });
         let (slot, mut before) = match look.await.map_err(io::Error::other).flatten() {
             Ok(found) => found,
             Err(error) => return not_written(&error),
         };
-        // Kept before it is replaced: afterwards there would be nothing left to keep.
+        // The copy must be saved before the file is replaced.
         let mut warning = String::new();
-        if let Some(Before { unread: Some(unread), .. }) = &mut before {
+        if let Some(ExistingFile { unread: Some(unread), .. }) = &mut before {
             warning.push_str(" WARNING: it existed and you had not read it since it last changed.");
             match unread {
-                Unread::Held(bytes) if bytes.is_empty() => {}
-                Unread::Held(bytes) => match context.blobs.put(std::mem::take(bytes)).await {
+                Unread::Content(bytes) if bytes.is_empty() => {}
+                Unread::Content(bytes) => match context.blobs.put(std::mem::take(bytes)).await {
                     Ok(blob) => {
                         let place = context.blobs.path(&blob);
                         let _ = write!(
@@ -105,43 +104,43 @@ impl Handler for WriteFile {
         };
         let verb = if existed { "Replaced" } else { "Created" };
         let text = format!("{verb} {shown} ({}, {}).{warning}", count(lines, "line", "lines"), size(bytes));
-        context.reads.saw(&path, Version::of(&after));
+        context.reads.record(&path, FileVersion::of(&after));
         Reply::text(text)
     }
 }
 
-/// Returns what a file becomes by an input.
+/// Returns the content that an input writes.
 pub(super) fn replay(input: &Json) -> Option<Vec<u8>> {
     let input: Input = input.read().ok()?;
     Some(input.content.into_bytes())
 }
 
 /// The file that is about to be replaced.
-struct Before {
+struct ExistingFile {
     metadata: Metadata,
-    /// What would be lost without the agent ever having seen it. Nothing: it has.
+    /// Content that the agent has not seen. `None` if it has seen the file.
     unread: Option<Unread>,
 }
 
 enum Unread {
-    Held(Vec<u8>),
+    Content(Vec<u8>),
     TooLarge(u64),
 }
 
-fn look(slot: &Slot, reads: &ReadTracker) -> io::Result<Option<Before>> {
+fn inspect(slot: &FileTarget, reads: &ReadTracker) -> io::Result<Option<ExistingFile>> {
     let file = match slot.file() {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let metadata = file.metadata()?;
-    if reads.knows(slot.path(), Version::of(&metadata)) {
-        return Ok(Some(Before { metadata, unread: None }));
+    if reads.has_seen(slot.path(), FileVersion::of(&metadata)) {
+        return Ok(Some(ExistingFile { metadata, unread: None }));
     }
     let mut bytes = Vec::new();
-    let read = file.take(KEPT + 1).read_to_end(&mut bytes)? as u64;
-    let unread = if read > KEPT { Unread::TooLarge(metadata.len()) } else { Unread::Held(bytes) };
-    Ok(Some(Before { metadata, unread: Some(unread) }))
+    let read = file.take(MAX_BACKUP + 1).read_to_end(&mut bytes)? as u64;
+    let unread = if read > MAX_BACKUP { Unread::TooLarge(metadata.len()) } else { Unread::Content(bytes) };
+    Ok(Some(ExistingFile { metadata, unread: Some(unread) }))
 }
 
 /// Returns the number of lines; a last one without a line break counts.

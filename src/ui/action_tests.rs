@@ -4,15 +4,15 @@ use super::*;
 use crate::base::keys::Chord;
 
 #[test]
-fn the_table_lists_the_actions_in_the_order_of_the_enum() {
+fn table_is_in_enum_order() {
     for (index, entry) in TABLE.iter().enumerate() {
         assert_eq!(entry.action as usize, index, "{}", entry.name);
-        assert_eq!(Action::named(entry.name), Some(entry.action));
+        assert_eq!(Action::from_name(entry.name), Some(entry.action));
     }
 }
 
 #[test]
-fn every_action_has_words_and_a_place() {
+fn every_action_has_texts_and_a_context() {
     let mut names = BTreeSet::new();
     for entry in TABLE {
         assert!(names.insert(entry.name), "{} is there twice", entry.name);
@@ -25,7 +25,7 @@ fn every_action_has_words_and_a_place() {
 }
 
 #[test]
-fn every_default_key_can_be_read_and_prints_as_it_is_written() {
+fn default_keys_round_trip() {
     for entry in TABLE {
         for key in entry.keys {
             assert_eq!(key.parse::<Chord>().unwrap().to_string(), *key, "{}", entry.name);
@@ -34,7 +34,7 @@ fn every_default_key_can_be_read_and_prints_as_it_is_written() {
 }
 
 #[test]
-fn a_wrong_name_finds_its_neighbour() {
+fn misspelled_name_finds_the_nearest() {
     assert_eq!(Action::nearest("new-task"), Some("new_task"));
     assert_eq!(Action::nearest("zzzzzz"), None);
 }

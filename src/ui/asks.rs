@@ -1,12 +1,12 @@
-//! The pane of everything that waits for the person, and answering in place.
+//! Open questions: the list of all, and the card that takes the place of the composer to answer one.
 //!
-//! Owns which question is chosen, which is open, what has been written to each, and which were put aside. Never takes
-//! the keys by itself: a new question changes what is seen, not where one is.
+//! Owns the selected and the opened question, a draft answer for each, and which were deferred. A new question never
+//! takes the focus, and never the place of a message that is being written.
 
 mod rows;
 mod state;
 mod view;
 
-pub use rows::{brief, rows};
+pub use rows::{answer_width, brief, card as card_rows, rows};
 pub use state::State;
-pub use view::{strip, view};
+pub use view::{card, strip, view};

@@ -1,13 +1,12 @@
-//! Where the person writes to the selected task: a draft for each task, what was said before, completion, and how a
-//! message is to reach an agent at work.
+//! The composer: a draft per task, message history, completion and the delivery mode.
 //!
-//! Invariants: nothing that was written is lost by anything that arrives; a message whose sending failed is back in
-//! its draft. Knows no engine: it gives out what to send.
+//! Invariants: nothing that arrives changes a draft; a message that could not be sent goes back into its draft. The
+//! composer does not know the engine: it returns what to send.
 
 mod complete;
 mod state;
 mod view;
 
-pub use complete::{Offer, Popup, Trigger};
+pub use complete::{CompletionItem, Popup, Trigger};
 pub use state::State;
 pub use view::{View, height, popup_area, text_width, view};

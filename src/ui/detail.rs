@@ -1,8 +1,7 @@
-//! What is shown of the selected task: its transcript, its diff, its description, what there is to know, its events.
+//! The right side: transcript, diff, description, info and log of the selected task.
 //!
-//! Owns which tab is open, the transcripts of the tasks looked at last, and the places in the other tabs; the diff is
-//! the business of [`crate::ui::review`]. Only the
-//! task that is looked at is ever laid out.
+//! Owns the open tab, the transcripts of recently shown tasks, and the scroll position of the other tabs. The diff
+//! belongs to [`crate::ui::review`]. Only the selected task is ever laid out.
 
 mod info;
 mod pages;

@@ -1,21 +1,21 @@
-//! The page about keys, made from the table of actions. A test fails when `docs/keys.md` says something else.
+//! Generates `docs/keys.md` from the action table. A test fails if the file is out of date.
 
 use std::fmt::Write as _;
 
 use crate::ui::action::{Context, TABLE};
 
-/// Returns the whole of `docs/keys.md`.
+/// Returns the content of `docs/keys.md`.
 pub fn keys_page() -> String {
     let mut page = String::from(
         "# Keys\n\n\
          <!-- generated from src/ui/action.rs; change the table, then run the tests with MXD_UPDATE_DOCS=1 -->\n\n\
-         Everything that can be done has a name, and most of it has a key. `?` shows this list for where you are, `:` finds\n\
-         an action by its name, and `/name` in the composer runs one. The nearer place wins over the wider one; a plain\n\
-         character never does anything but type while text is written.\n\n\
-         The setting `keys` changes the keys of an action: `\"keys\": {\"quit\": [\"ctrl-q\"], \"help\": []}`. A key is a\n\
-         character or one of enter, esc, tab, space, backspace, delete, insert, home, end, pageup, pagedown, up, down, left,\n\
-         right, f1 to f35, after any of `ctrl-`, `alt-`, `shift-`, `super-`; several keys with spaces between are pressed one\n\
-         after another. A default that is in the way of a key of yours yields.\n",
+         Every action has a name, and most have keys. Press `?` to see the keys for the current context and `:` to find an\n\
+         action by name. Type `/name` in the composer to run one. Keys of the focused part take precedence over those that\n\
+         work everywhere. While you type text, a plain character never triggers an action.\n\n\
+         Change keys with the setting `keys`: `\"keys\": {\"quit\": [\"ctrl-q\"], \"help\": []}`. A key is a character or one of\n\
+         enter, esc, tab, space, backspace, delete, insert, home, end, pageup, pagedown, up, down, left, right, f1 to f35,\n\
+         with any of the prefixes `ctrl-`, `alt-`, `shift-`, `super-`. Separate keys that are pressed one after another with\n\
+         spaces. Your keys replace conflicting defaults.\n",
     );
     for context in Context::ALL {
         let _ = write!(page, "\n## {}\n\n| keys | name | |\n|---|---|---|\n", context.title());
@@ -32,13 +32,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_about_keys_is_up_to_date() {
+    fn keys_page_is_up_to_date() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/keys.md");
         let page = keys_page();
         if std::env::var_os("MXD_UPDATE_DOCS").is_some() {
             std::fs::write(&path, &page).unwrap();
         }
-        let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(kept == page, "docs/keys.md is not up to date; run the tests with MXD_UPDATE_DOCS=1");
+        let stored = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(stored == page, "docs/keys.md is not up to date; run the tests with MXD_UPDATE_DOCS=1");
     }
 }

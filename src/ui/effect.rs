@@ -1,105 +1,114 @@
-//! What the screen wants done: plain data, carried out by the app. The screen itself touches nothing.
+//! Effects that `update` requests: plain data, carried out by the app.
 
 use crate::base::{AskId, EventId, MessageId, MicroUsd, ProjectId, TaskId, TurnId};
 use crate::engine::command::{Command, FileCommand, Layer};
-use crate::engine::review::{Extent, Goal, How, Seen};
+use crate::engine::review::{MergeStrategy, MergeTarget, ReviewMarks, RewindScope};
 use crate::model::BlobRef;
-use crate::model::search::Question;
-use crate::ui::review::{Notes, Request};
+use crate::model::search::SearchQuery;
+use crate::ui::review::{Request, ReviewNotes};
 
-/// Tells the answer to one effect from the answer to another.
+/// Texts that were written and not sent.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Drafts {
+    #[serde(rename = "drafts")]
+    pub messages: Vec<(TaskId, String)>,
+    #[serde(default)]
+    pub answers: Vec<(AskId, String)>,
+}
+
+/// Correlates a reply with the effect that requested it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u64);
 
-/// Something to be done outside.
+/// Work for the app.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Ask the engine; answered with [`crate::ui::Msg::Reply`].
+    /// Sends a command to the engine; answered with [`crate::ui::Msg::Reply`].
     Engine {
         tag: Tag,
         command: Command,
     },
-    /// Read `count` events of a session before one of them, or the last ones; answered with [`crate::ui::Msg::Page`].
+    /// Reads `count` events of a session before `before`, or the newest ones; answered with [`crate::ui::Msg::Page`].
     LoadPage {
         task: TaskId,
         before: Option<EventId>,
         count: usize,
     },
-    /// Compare a task's work at two moments; answered with [`crate::ui::Msg::Diff`]. Only the latest matters.
+    /// Loads a diff of the task; answered with [`crate::ui::Msg::Diff`]. Only the latest request matters.
     LoadDiff {
         task: TaskId,
         request: Request,
     },
-    /// Read which turns there are; answered with [`crate::ui::Msg::Turns`].
+    /// Loads the turns of the task; answered with [`crate::ui::Msg::Turns`].
     LoadTurns {
         task: TaskId,
     },
-    /// Find out what a merge would do; answered with [`crate::ui::Msg::MergePreview`].
+    /// Loads a merge preview; answered with [`crate::ui::Msg::MergePreview`].
     LoadMerge {
         task: TaskId,
-        goal: Goal,
+        goal: MergeTarget,
     },
-    /// Find out what going back would do; answered with [`crate::ui::Msg::RewindPreview`]. Only the latest matters.
+    /// Loads a rewind preview; answered with [`crate::ui::Msg::RewindPreview`]. Only the latest request matters.
     LoadRewind {
         task: TaskId,
         to: Option<TurnId>,
-        extent: Extent,
+        extent: RewindScope,
     },
-    /// Let the conflicts of a task's work be solved in `$EDITOR`, and merge it; answered with [`crate::ui::Msg::Reply`].
-    SolveConflicts {
+    /// Opens the conflicts in `$EDITOR`, then merges; answered with [`crate::ui::Msg::Reply`].
+    ResolveConflicts {
         tag: Tag,
         task: TaskId,
-        goal: Goal,
-        how: How,
+        goal: MergeTarget,
+        how: MergeStrategy,
     },
-    /// Let something that was said be changed in `$EDITOR`; answered with [`crate::ui::Msg::Edited`].
+    /// Opens a sent message in `$EDITOR`; answered with [`crate::ui::Msg::EditorClosed`].
     EditMessage {
         task: TaskId,
         message: MessageId,
     },
-    /// Keep what the person has seen of a task's work.
+    /// Saves which hunks of a task the user has seen.
     SaveSeen {
         task: TaskId,
-        seen: Seen,
+        seen: ReviewMarks,
     },
-    /// Keep what was said in reviews and not yet sent over a restart.
+    /// Saves unsent review comments across restarts.
     SaveReviews {
-        notes: Notes,
+        notes: ReviewNotes,
     },
-    /// Read a blob for the entry `event`; answered with [`crate::ui::Msg::Blob`].
+    /// Reads a blob for the entry `event`; answered with [`crate::ui::Msg::Blob`].
     LoadBlob {
         task: TaskId,
         event: EventId,
         blob: BlobRef,
     },
-    /// Find files of a task's worktree; answered with [`crate::ui::Msg::Files`]. Only the latest matters.
+    /// Finds files in the task's worktree; answered with [`crate::ui::Msg::Files`]. Only the latest request matters.
     ListFiles {
         task: TaskId,
         query: String,
     },
-    /// Take a picture into the blobs; answered with [`crate::ui::Msg::Attached`].
+    /// Stores an image as a blob; answered with [`crate::ui::Msg::Attached`].
     Attach {
         task: TaskId,
         path: String,
     },
-    /// Look for something over all tasks; answered with [`crate::ui::Msg::Found`]. Only the latest matters.
+    /// Searches all tasks; answered with [`crate::ui::Msg::SearchResults`]. Only the latest request matters.
     Search {
-        question: Question,
+        question: SearchQuery,
     },
-    /// Let a text be edited in `$EDITOR`; answered with [`crate::ui::Msg::Edited`].
+    /// Opens a text in `$EDITOR`; answered with [`crate::ui::Msg::EditorClosed`].
     OpenEditor {
-        purpose: Purpose,
+        purpose: EditPurpose,
         text: String,
     },
     OpenPager {
         title: String,
         text: String,
     },
-    /// Put a text on the clipboard and tell with [`crate::ui::Msg::Said`] how that went, if it did not go well.
+    /// Copies a text to the clipboard; answered with [`crate::ui::Msg::Notice`] if it fails.
     Copy {
         text: String,
     },
-    /// Tell the person something while they look elsewhere.
+    /// Sends a desktop notification.
     Notify {
         title: String,
         body: String,
@@ -107,50 +116,50 @@ pub enum Effect {
     SetTitle {
         title: String,
     },
-    /// Let the terminal turn its wheel into arrow keys, or not: where text is written they would move in it.
+    /// Lets the terminal translate the wheel into arrow keys. Off in text inputs, where arrows would move the cursor.
     WheelAsArrows {
         on: bool,
     },
     SaveSetting {
         setting: Setting,
     },
-    /// Keep what is being written over a restart. An empty list: nothing is.
+    /// Saves composer drafts across restarts. An empty list clears them.
     SaveDrafts {
-        drafts: Vec<(TaskId, String)>,
+        drafts: Drafts,
     },
-    /// Take a new snapshot; answered with [`crate::ui::Msg::Snapshot`].
+    /// Takes a new snapshot; answered with [`crate::ui::Msg::Snapshot`].
     TakeSnapshot,
     ListProjects,
-    /// Ask the endpoint which models it has; answered with [`crate::ui::Msg::Models`].
+    /// Asks the endpoint for its models; answered with [`crate::ui::Msg::Models`].
     ListModels,
     OpenProject {
         project: ProjectId,
     },
-    /// Leave for the set-up, and come back.
+    /// Leaves the screen for the set-up and comes back.
     SetUp,
     Redraw,
     Suspend,
     Quit,
 }
 
-/// What a text is edited for.
+/// The text that an editor session is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// A message to a task.
+pub enum EditPurpose {
+    /// A message to the task.
     Message(TaskId),
     Description(TaskId),
     Answer(AskId),
-    /// A remark in the review of a task.
+    /// A review comment.
     Comment(TaskId),
-    /// Something that was said, to be said differently.
+    /// A message to edit and resend.
     Resend(TaskId, MessageId),
 }
 
-/// A setting that the screen changes.
+/// A setting that the screen can change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
     Theme(String),
-    /// `None`: no limit.
+    /// `None` for no limit.
     ProjectBudget(Option<MicroUsd>),
     NotifyDesktop(bool),
     NotifyBell(bool),
@@ -159,7 +168,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// Returns the command that saves it: taste in the user's own settings, money in the project's.
+    /// Returns the command that saves the setting: preferences in the user settings, money in the project settings.
     pub fn command(&self) -> Command {
         let (layer, key, value) = match self {
             Self::Theme(name) => (Layer::Global, "theme", Some(name.clone())),

@@ -1,9 +1,9 @@
-//! A text that is being written: the one buffer behind the composer and every small input of the screen.
+//! The text buffer behind the composer and every other input of the screen.
 //!
-//! The text, the cursor, the edits that can be undone and the ranges that nothing may enter live in the text area; here
-//! is what it does not know: graphemes, pasted blocks, words, and which edits are one step. Invariants: the cursor stands
-//! between two graphemes and never inside a pasted block; what [`Field::content`] gives is exactly what was typed and
-//! pasted, lines ended by a line feed. Draws nothing and knows no key.
+//! The text area holds text, cursor, undo history and atomic ranges. This module adds graphemes, pasted blocks, words
+//! and undo grouping. Invariants: the cursor is on a grapheme boundary and never inside a pasted block;
+//! [`Field::content`] returns exactly what was typed and pasted, with lines ended by a line feed. It draws nothing and
+//! knows no keys.
 
 mod graphemes;
 mod rows;
@@ -19,12 +19,12 @@ use graphemes::{boundary_after, boundary_before};
 pub use rows::{Row, Rows};
 use steps::{Steps, Streak};
 
-/// How many lines a paste may have before it is shown as a label.
+/// The number of lines from which a paste is shown as a label.
 const PASTE_LINES: usize = 12;
-/// How many bytes a paste may have before it is shown as a label.
+/// The number of bytes from which a paste is shown as a label.
 const PASTE_BYTES: usize = 1_200;
 
-/// A change of the text or a move of the cursor.
+/// A text edit or a cursor movement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
     Left,
@@ -40,14 +40,14 @@ pub enum Edit {
     DeleteWord,
     DeleteToStart,
     DeleteToEnd,
-    /// Inserts what the last erasing of a word or of a part of a line took away.
+    /// Pastes the last killed text.
     Yank,
     Newline,
     Undo,
     Redo,
 }
 
-/// A paste that stands in the text as its label.
+/// A paste that is shown as its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Block {
     label: String,
@@ -58,7 +58,7 @@ struct Block {
 #[derive(Clone, Debug)]
 pub struct Field {
     area: TextArea<'static>,
-    /// The lines of the area as one text, made when somebody asks for it and forgotten with every edit.
+    /// The joined lines of the area. Cached until the next edit.
     joined: OnceCell<String>,
     blocks: Vec<Block>,
     pasted: usize,
@@ -68,12 +68,12 @@ pub struct Field {
 impl Default for Field {
     fn default() -> Self {
         let mut area = TextArea::default();
-        area.set_max_histories(steps::KEPT);
+        area.set_max_histories(steps::HISTORY);
         Self { area, joined: OnceCell::new(), blocks: Vec::new(), pasted: 0, steps: Steps::default() }
     }
 }
 
-/// Two fields are the same when they show and hold the same; what could be undone does not count.
+/// Fields are equal if they show and hold the same text; the undo history does not count.
 impl PartialEq for Field {
     fn eq(&self, other: &Self) -> bool {
         self.area.lines() == other.area.lines()
@@ -85,7 +85,7 @@ impl PartialEq for Field {
 impl Eq for Field {}
 
 impl Field {
-    /// Returns a field that holds `text`, with the cursor at its end.
+    /// Returns a field with `text` and the cursor at its end.
     pub fn with(text: impl AsRef<str>) -> Self {
         let mut field = Self::default();
         let lines = text.as_ref().split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
@@ -93,12 +93,12 @@ impl Field {
         field
     }
 
-    /// Returns what is shown: pasted blocks as their labels.
+    /// Returns the visible text, with pasted blocks as labels.
     pub fn shown(&self) -> &str {
         self.joined.get_or_init(|| self.area.lines().join("\n"))
     }
 
-    /// Returns what was written: pasted blocks in full.
+    /// Returns the full text, with pasted blocks expanded.
     pub fn content(&self) -> String {
         let shown = self.shown();
         let mut out = String::with_capacity(shown.len());
@@ -123,23 +123,23 @@ impl Field {
         self.area.is_empty()
     }
 
-    /// Tells whether nothing but white space has been written.
+    /// Returns true if the text is only white space.
     pub fn is_blank(&self) -> bool {
         self.area.lines().iter().all(|line| line.trim().is_empty())
     }
 
-    /// Returns where pasted blocks stand in what is shown.
+    /// Returns the ranges of pasted blocks in the visible text.
     pub fn block_ranges(&self) -> Vec<Range<usize>> {
         let offsets = |it: &AtomicRange| self.offset(it.row, it.start_col)..self.offset(it.row, it.end_col);
         self.area.atomic_ranges().iter().map(offsets).collect()
     }
 
-    /// Replaces everything. The old text can be brought back with undo.
+    /// Replaces everything. The old text can be restored with undo.
     pub fn set(&mut self, text: impl AsRef<str>) {
         self.replace(0..self.shown().len(), text.as_ref(), Streak::None);
     }
 
-    /// Empties the field and returns what was written in it.
+    /// Clears the field and returns its content.
     pub fn take(&mut self) -> String {
         let content = self.content();
         *self = Self::default();
@@ -155,7 +155,7 @@ impl Field {
         self.put(text, Streak::None);
     }
 
-    /// Inserts pasted text; a large one becomes a label.
+    /// Inserts pasted text. A large paste becomes a label.
     pub fn paste(&mut self, text: &str) {
         let lines = text.lines().count();
         if lines <= PASTE_LINES && text.len() <= PASTE_BYTES {
@@ -175,7 +175,7 @@ impl Field {
         self.replace(start..cursor, with, Streak::None);
     }
 
-    /// Applies `edit`. Tells whether anything changed.
+    /// Applies `edit`. Returns true if something changed.
     pub fn apply(&mut self, edit: Edit) -> bool {
         let cursor = self.cursor();
         let before = (cursor, self.shown().len());
@@ -204,18 +204,18 @@ impl Field {
                 self.edited(edits, Streak::None);
             }
             Edit::Newline => self.put("\n", Streak::None),
-            Edit::Undo => return self.travel(Steps::back, TextArea::undo),
-            Edit::Redo => return self.travel(Steps::forth, TextArea::redo),
+            Edit::Undo => return self.apply_history(Steps::back, TextArea::undo),
+            Edit::Redo => return self.apply_history(Steps::forward, TextArea::redo),
         }
         before != (self.cursor(), self.shown().len())
     }
 
-    /// Lays the text out in `width` columns.
+    /// Wraps the text to `width` columns.
     pub fn rows(&self, width: usize) -> Rows {
         Rows::new(self.shown(), width)
     }
 
-    /// Moves the cursor up (`-1`) or down (`1`) on the screen. Tells whether there was a row to go to.
+    /// Moves the cursor up (`-1`) or down (`1`) one visual row. Returns false if there is no such row.
     pub fn move_row(&mut self, by: isize, width: usize) -> bool {
         let rows = self.rows(width);
         let (row, column) = rows.place(self.shown(), self.cursor());
@@ -239,7 +239,7 @@ impl Field {
         self.replace(range, "", Streak::Erasing);
     }
 
-    /// Erases `range` and keeps it for a yank.
+    /// Deletes `range` and keeps it for [`Edit::Yank`].
     fn kill(&mut self, range: Range<usize>) {
         if !range.is_empty() {
             let killed = self.shown()[range.clone()].to_owned();
@@ -248,13 +248,13 @@ impl Field {
         }
     }
 
-    /// Puts `text` in the place of `range`, as one step or as part of one.
+    /// Replaces `range` with `text` as one undo step or as part of one.
     fn replace(&mut self, range: Range<usize>, text: &str, streak: Streak) {
         let erased = self.shown()[range.clone()].chars().count();
         self.jump(range.start);
         let mut edits = 0;
         if erased > 0 {
-            // The area takes everything that it deletes for killed.
+            // The area treats every deletion as a kill.
             let killed = self.area.yank_text();
             edits += usize::from(self.area.delete_str(erased));
             self.area.set_yank_text(killed);
@@ -265,23 +265,27 @@ impl Field {
 
     fn edited(&mut self, edits: usize, streak: Streak) {
         self.steps.record(edits, streak);
-        self.settle();
+        self.after_edit();
     }
 
-    fn travel(&mut self, step: fn(&mut Steps) -> Option<usize>, edit: fn(&mut TextArea<'static>) -> bool) -> bool {
+    fn apply_history(
+        &mut self,
+        step: fn(&mut Steps) -> Option<usize>,
+        edit: fn(&mut TextArea<'static>) -> bool,
+    ) -> bool {
         let Some(edits) = step(&mut self.steps) else { return false };
         (0..edits).for_each(|_| {
             edit(&mut self.area);
         });
-        self.settle();
+        self.after_edit();
         true
     }
 
-    /// Finds the blocks again, which the area forgets with every edit, and brings the cursor to where it may stand.
-    fn settle(&mut self) {
+    /// Restores the block ranges, which the area drops with every edit, and moves the cursor to a valid position.
+    fn after_edit(&mut self) {
         self.joined.take();
         self.mark_blocks();
-        // A combining mark may have joined what stands before it: the cursor must not end up inside.
+        // A combining mark may have joined the character before it: the cursor must not end up inside.
         self.jump(boundary_after(self.shown(), self.cursor()));
     }
 
@@ -293,14 +297,14 @@ impl Field {
         for (row, line) in self.area.lines().iter().enumerate() {
             for block in &self.blocks {
                 ranges.extend(line.match_indices(&block.label).map(|(at, label)| {
-                    // A mark that joins a bracket of the label belongs to the block: nothing may stand before it.
+                    // A mark that joins a bracket of the label belongs to the block.
                     let (start, end) = (boundary_before(line, at), boundary_after(line, at + label.len()));
                     let start_col = line[..start].chars().count();
                     AtomicRange { row, start_col, end_col: start_col + line[start..end].chars().count() }
                 }));
             }
         }
-        // Every label has brackets around it and none inside, so that no two can overlap.
+        // Labels have brackets around them and none inside, so they cannot overlap.
         let marked = self.area.try_set_atomic_ranges(ranges);
         debug_assert!(marked.is_ok(), "{marked:?}");
     }
@@ -313,14 +317,14 @@ impl Field {
         if let (Ok(row), Ok(column)) = (u16::try_from(row), u16::try_from(column)) {
             return self.area.move_cursor(CursorMove::Jump(row, column));
         }
-        // Further than a jump reaches; what does reach so far forgets what could be undone.
+        // Beyond the range of a jump. Setting the lines works, but drops the undo history.
         let lines = self.area.lines().to_vec();
         self.area.set_lines(lines, (row, column));
         self.steps = Steps::default();
         self.mark_blocks();
     }
 
-    /// Returns the byte of what is shown at a place of the area, which counts characters in lines.
+    /// Converts a row and character column of the area to a byte offset of the visible text.
     fn offset(&self, row: usize, column: usize) -> usize {
         let lines = self.area.lines();
         let above: usize = lines[..row].iter().map(|line| line.len() + 1).sum();
@@ -334,7 +338,7 @@ impl Field {
         (above.matches('\n').count(), above[start..].chars().count())
     }
 
-    /// Returns `at`, or the nearer end of the block that it stands in.
+    /// Returns `at`, or the nearer end of the block around it.
     fn outside_blocks(&self, at: usize) -> usize {
         let inside = self.block_ranges().into_iter().find(|range| range.start < at && at < range.end);
         inside.map_or(at, |range| if at - range.start < range.end - at { range.start } else { range.end })

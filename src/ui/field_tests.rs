@@ -7,7 +7,7 @@ fn field(text: &str) -> Field {
 }
 
 #[test]
-fn a_whole_grapheme_is_erased_at_once() {
+fn backspace_deletes_a_whole_grapheme() {
     let mut field = field("ab👩‍👩‍👧e\u{301}");
     field.apply(Edit::Backspace);
     assert_eq!(field.shown(), "ab👩‍👩‍👧");
@@ -16,7 +16,7 @@ fn a_whole_grapheme_is_erased_at_once() {
 }
 
 #[test]
-fn a_large_paste_is_a_label_that_moves_and_dies_as_one() {
+fn large_paste_is_one_atomic_label() {
     let long = "line\n".repeat(40);
     let mut field = field("see ");
     field.paste(&long);
@@ -34,7 +34,7 @@ fn a_large_paste_is_a_label_that_moves_and_dies_as_one() {
 }
 
 #[test]
-fn a_word_typed_is_one_step_of_undo() {
+fn typed_word_is_one_undo_step() {
     let mut field = Field::default();
     "hello world".chars().for_each(|c| field.type_char(c));
     field.apply(Edit::Undo);
@@ -49,7 +49,7 @@ fn a_word_typed_is_one_step_of_undo() {
 }
 
 #[test]
-fn a_replaced_text_comes_back_in_one_step() {
+fn replaced_text_is_one_undo_step() {
     let mut it = field("what was\nbeing written");
     it.set("said before");
     it.apply(Edit::Undo);
@@ -64,7 +64,7 @@ fn a_replaced_text_comes_back_in_one_step() {
 }
 
 #[test]
-fn an_erased_word_can_be_put_elsewhere_as_often_as_wanted() {
+fn killed_word_can_be_pasted_repeatedly() {
     let mut it = field("one two");
     it.apply(Edit::DeleteWord);
     it.apply(Edit::Backspace);
@@ -77,7 +77,7 @@ fn an_erased_word_can_be_put_elsewhere_as_often_as_wanted() {
 }
 
 #[test]
-fn a_pasted_block_that_is_yanked_twice_is_whole_both_times() {
+fn yanked_block_is_whole_every_time() {
     let long = "x".repeat(5_000);
     let mut it = Field::default();
     it.paste(&long);
@@ -92,7 +92,7 @@ fn a_pasted_block_that_is_yanked_twice_is_whole_both_times() {
 }
 
 #[test]
-fn a_mark_that_joins_a_pasted_block_is_kept_with_it() {
+fn combining_mark_after_a_block_belongs_to_it() {
     let long = "line\n".repeat(40);
     let mut it = field("\u{301}");
     it.apply(Edit::Start);
@@ -105,7 +105,7 @@ fn a_mark_that_joins_a_pasted_block_is_kept_with_it() {
 }
 
 #[test]
-fn a_line_longer_than_a_jump_reaches_is_edited_like_any_other() {
+fn very_long_line_can_be_edited() {
     let mut it = field(&"日".repeat(70_000));
     it.apply(Edit::Left);
     it.apply(Edit::Backspace);
@@ -119,7 +119,7 @@ fn a_line_longer_than_a_jump_reaches_is_edited_like_any_other() {
 }
 
 #[test]
-fn undo_forgets_the_oldest_steps_and_never_half_of_one() {
+fn undo_drops_only_whole_old_steps() {
     let mut it = Field::default();
     for _ in 0..1_400 {
         "ab ".chars().for_each(|c| it.type_char(c));
@@ -133,7 +133,7 @@ fn undo_forgets_the_oldest_steps_and_never_half_of_one() {
 }
 
 #[test]
-fn words_and_lines_are_erased_from_the_cursor() {
+fn words_and_lines_are_deleted_from_the_cursor() {
     let mut it = field("one two three");
     it.apply(Edit::DeleteWord);
     assert_eq!(it.shown(), "one two ");
@@ -155,7 +155,7 @@ fn rows_break_at_spaces_and_inside_long_words() {
 }
 
 #[test]
-fn the_cursor_keeps_its_column_when_it_moves_over_rows() {
+fn cursor_keeps_its_column_across_rows() {
     let mut field = field("abcdef\nxy\nuvwxyz");
     assert!(field.move_row(-1, 20));
     assert_eq!(field.cursor(), 9);

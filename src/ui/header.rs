@@ -1,4 +1,4 @@
-//! The top line: which project, what is going on, what it costs.
+//! The top line: project, activity, cost.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,17 +8,17 @@ use crate::base::sanitize;
 use crate::model::Status;
 use crate::text::width;
 use crate::theme::Role;
+use crate::ui::draw;
+use crate::ui::labels;
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
-use crate::ui::words;
 
 const GAUGE: usize = 8;
 
 pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
-    paint::tint(buffer, area, theme.style(Role::Header));
-    let project = &model.world.project;
+    draw::tint(buffer, area, theme.style(Role::Header));
+    let project = &model.project.info;
     let left = Line::from(vec![
         Span::raw(" "),
         Span::styled(sanitize::line(&project.name).into_owned(), theme.style(Role::Strong)),
@@ -26,14 +26,14 @@ pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
         Span::styled(sanitize::line(&project.base_branch).into_owned(), theme.style(Role::Muted)),
     ]);
     let mut parts = parts(model, cx);
-    // What says least is left out first: tokens, then the budget's bar; what needs the person stays to the end.
+    // Parts are dropped from the end: tokens first, then the budget bar. Open questions are kept longest.
     let room = usize::from(area.width).saturating_sub(2);
     while !parts.is_empty() && joined(&parts) + left.width().min(24) + 2 > room {
         parts.pop();
     }
     let right_width = joined(&parts);
     let left_room = room.saturating_sub(right_width + 2);
-    paint::line(buffer, area, 0, &paint::cut(&left, left_room, theme.glyphs));
+    draw::line(buffer, area, 0, &draw::cut(&left, left_room, theme.glyphs));
     parts.sort_by_key(|part| part.place);
     let mut spans = Vec::new();
     for part in parts {
@@ -46,7 +46,7 @@ pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     buffer.set_line(area.right().saturating_sub(wide + 1), area.y, &Line::from(spans), wide);
 }
 
-/// A part of the right side: where it stands, and its words. The list is in the order of importance.
+/// A part of the right side. The list is ordered by importance; `place` is the position on screen.
 struct Part {
     place: u8,
     spans: Vec<Span<'static>>,
@@ -60,17 +60,17 @@ fn joined(parts: &[Part]) -> usize {
 fn parts(model: &Model, cx: &Cx<'_>) -> Vec<Part> {
     let theme = cx.theme;
     let glyphs = theme.glyphs;
-    let total = model.world.total();
+    let total = model.project.total();
     let mut parts = Vec::new();
     let mut add = |place: u8, text: String, role: Role| {
         parts.push(Part { place, spans: vec![Span::styled(text, theme.style(role))] });
     };
     if total.asks > 0 {
-        let word = if total.asks == 1 { "asks you" } else { "ask you" };
+        let word = if total.asks == 1 { "question" } else { "questions" };
         add(2, format!("{} {} {word}", glyphs.ask, total.asks), Role::Ask);
     }
     if model.settings.read_only.is_some() {
-        add(0, "read only".to_owned(), Role::Warn);
+        add(0, "read-only".to_owned(), Role::Warn);
     }
     if total.working > 0 {
         add(1, format!("{} {} working", glyphs.working, total.working), Role::Working);
@@ -80,7 +80,7 @@ fn parts(model: &Model, cx: &Cx<'_>) -> Vec<Part> {
         add(3, format!("{} {failed} failed", glyphs.failed), Role::Error);
     }
     add(5, total.cost.to_string(), Role::Text);
-    if let Some(budget) = model.settings.project_budget.or(model.world.project.budget) {
+    if let Some(budget) = model.settings.project_budget.or(model.project.info.budget) {
         let full = if budget.0 == 0 { 1.0 } else { total.cost.0 as f64 / budget.0 as f64 };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and GAUGE")]
         let filled = (full.clamp(0.0, 1.0) * GAUGE as f64).round() as usize;
@@ -95,8 +95,8 @@ fn parts(model: &Model, cx: &Cx<'_>) -> Vec<Part> {
             ],
         });
     }
-    if model.world.total_tokens() > 0 {
-        let text = format!("{} tok", words::tokens(model.world.total_tokens()));
+    if model.project.total_tokens() > 0 {
+        let text = format!("{} tok", labels::tokens(model.project.total_tokens()));
         parts.push(Part { place: 4, spans: vec![Span::styled(text, theme.style(Role::Muted))] });
     }
     parts

@@ -1,4 +1,4 @@
-//! The bottom line: the keys that matter here and now, read from the keymap; while a chord is begun, what can follow.
+//! The bottom line: the keys that matter now, from the keymap; while a chord is pending, its possible next keys.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,15 +11,14 @@ use crate::text::width;
 use crate::theme::Role;
 use crate::ui::action::{Action, Context, TABLE};
 use crate::ui::detail::Tab;
-use crate::ui::layer::{BoardKind, Layer, Pick, Prompt, PromptFor};
+use crate::ui::draw::{self, Edge};
+use crate::ui::labels;
+use crate::ui::layer::{BoardKind, ChooserAction, Layer, Prompt, PromptPurpose};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
-use crate::ui::paint::{self, Edge};
-use crate::ui::transcript::Kind;
-use crate::ui::words;
+use crate::ui::transcript::EntryKind;
 
-/// One of them: what it does, its key, and a word or two.
 struct Hint {
     action: Action,
     key: String,
@@ -27,7 +26,7 @@ struct Hint {
 }
 
 impl Hint {
-    /// Returns the columns it takes, with the gap after it.
+    /// Returns the width including the gap after it.
     fn columns(&self) -> usize {
         width::of(&self.key) + width::of(&self.label) + 3
     }
@@ -35,51 +34,50 @@ impl Hint {
 
 pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
-    paint::tint(buffer, area, theme.style(Role::Footer));
+    draw::tint(buffer, area, theme.style(Role::Footer));
     if !model.keys.is_empty() {
-        let end = paint::text(buffer, area, (1, 0), &format!("{} …", begun(model)), theme.style(Role::Key));
-        paint::text(buffer, area, (end - area.x + 2, 0), "Esc gives it up", theme.style(Role::Footer));
+        let end = draw::text(buffer, area, (1, 0), &format!("{} …", pending_chord(model)), theme.style(Role::Key));
+        draw::text(buffer, area, (end - area.x + 2, 0), "Esc cancel", theme.style(Role::Footer));
         return;
     }
-    for (hint, x) in placed(model, area) {
-        let end = paint::text(buffer, area, (x, 0), &hint.key, theme.style(Role::Key));
-        paint::text(buffer, area, (end - area.x + 1, 0), &hint.label, theme.style(Role::Footer));
+    for (hint, x) in place_hints(model, area) {
+        let end = draw::text(buffer, area, (x, 0), &hint.key, theme.style(Role::Key));
+        draw::text(buffer, area, (end - area.x + 1, 0), &hint.label, theme.style(Role::Footer));
     }
 }
 
 /// Returns the action whose hint is at a column of `area`.
 pub fn action_at(model: &Model, area: Rect, x: u16) -> Option<Action> {
     let column = usize::from(x.checked_sub(area.x)?);
-    let hints = placed(model, area).into_iter();
+    let hints = place_hints(model, area).into_iter();
     hints
         .map(|(hint, at)| (hint.action, usize::from(at), hint.columns() - 2))
         .find_map(|(action, at, columns)| (at..at + columns).contains(&column).then_some(action))
 }
 
-/// Returns what fits into `area`, and at which column of it.
-fn placed(model: &Model, area: Rect) -> Vec<(Hint, u16)> {
+/// Returns the hints that fit into `area`, with their columns.
+fn place_hints(model: &Model, area: Rect) -> Vec<(Hint, u16)> {
     let columns = usize::from(area.width);
     if !model.keys.is_empty() {
         return Vec::new();
     }
-    // What leads to everything else is always in sight, at the right.
+    // Palette, help and quit are always visible, on the right.
     let contexts = model.contexts();
     let pinned: &[Action] =
         if model.layers.is_empty() { &[Action::Palette, Action::Help, Action::Quit] } else { &[Action::Back] };
     let pinned = pinned.iter().copied().filter_map(|action| {
         let chord = model.keymap.shown(&contexts, action)?;
-        Some(Hint { action, key: key_words(&chord.to_string()), label: action.entry().label.to_owned() })
+        Some(Hint { action, key: key_label(&chord.to_string()), label: action.spec().label.to_owned() })
     });
     let pinned: Vec<_> = pinned.collect();
     let wide: usize = pinned.iter().map(Hint::columns).sum();
     let start = columns.saturating_sub(wide);
-    let mut all = fill(hints(model), 1, start);
-    all.extend(fill(pinned, start, columns + 2));
+    let mut all = fit_hints(hints(model), 1, start);
+    all.extend(fit_hints(pinned, start, columns + 2));
     all
 }
 
-/// Returns as many hints as fit between two columns.
-fn fill(hints: Vec<Hint>, start: usize, end: usize) -> Vec<(Hint, u16)> {
+fn fit_hints(hints: Vec<Hint>, start: usize, end: usize) -> Vec<(Hint, u16)> {
     let mut next = start;
     let mut placed = Vec::new();
     for hint in hints {
@@ -93,38 +91,38 @@ fn fill(hints: Vec<Hint>, start: usize, end: usize) -> Vec<(Hint, u16)> {
     placed
 }
 
-/// Returns the keys of a chord that is begun.
-fn begun(model: &Model) -> String {
+/// Returns the keys of the pending chord.
+fn pending_chord(model: &Model) -> String {
     model.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// Shows what can follow while a chord is begun, one thing a line, above the bottom line.
+/// Draws the possible next keys of a pending chord above the bottom line.
 pub fn following(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
     if model.keys.is_empty() {
         return;
     }
     let theme = cx.theme;
     let next = model.keymap.following(&model.contexts(), &model.keys);
-    let lines: Vec<_> = next.iter().map(|(key, action)| (key_words(&key.to_string()), action.entry().help)).collect();
+    let lines: Vec<_> = next.iter().map(|(key, action)| (key_label(&key.to_string()), action.spec().help)).collect();
     let keys = lines.iter().map(|(key, _)| width::of(key)).max().unwrap_or(0);
     let wide = keys + lines.iter().map(|(_, help)| width::of(help)).max().unwrap_or(0) + 6;
     let wide = u16::try_from(wide).unwrap_or(u16::MAX).min(screen.width);
     let high = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(3));
     let area =
         Rect { x: screen.right() - wide, y: screen.bottom().saturating_sub(high + 1), width: wide, height: high };
-    paint::clear(buffer, area, theme, Role::Popup);
-    let title = Line::from(begun(model));
-    let inner = paint::frame(buffer, area, theme, Edge::Focused, &title, &Line::default());
+    draw::clear(buffer, area, theme, Role::Popup);
+    let title = Line::from(pending_chord(model));
+    let inner = draw::frame(buffer, area, theme, Edge::Focused, &title, &Line::default());
     for ((key, help), y) in lines.iter().zip(0..inner.height) {
-        paint::text(buffer, inner, (1, y), key, theme.style(Role::Key));
+        draw::text(buffer, inner, (1, y), key, theme.style(Role::Key));
         let column = u16::try_from(keys + 3).unwrap_or(u16::MAX);
         let room = usize::from(inner.width.saturating_sub(column + 1));
-        paint::text(buffer, inner, (column, y), &paint::fit(help, room, theme.glyphs), theme.style(Role::Text));
+        draw::text(buffer, inner, (column, y), &draw::fit(help, room, theme.glyphs), theme.style(Role::Text));
     }
 }
 
 fn hints(model: &Model) -> Vec<Hint> {
-    // What lies on top is what one is busy with: the keys of what is below only distract.
+    // The keys of the panes below a layer would only distract.
     let contexts = model.layers.last().map_or_else(|| model.contexts(), |layer| layer.contexts().to_vec());
     let pinned = [Action::Palette, Action::Help, Action::Quit];
     let mut found: Vec<_> = TABLE
@@ -132,7 +130,7 @@ fn hints(model: &Model) -> Vec<Hint> {
         .filter(|entry| entry.weight > 0 && !pinned.contains(&entry.action) && is_useful(entry.action, model))
         .filter_map(|entry| {
             let chord = model.keymap.shown(&contexts, entry.action)?;
-            let key = if entry.action == Action::Choose { "1-9".to_owned() } else { key_words(&chord.to_string()) };
+            let key = if entry.action == Action::Choose { "1-9".to_owned() } else { key_label(&chord.to_string()) };
             let label = label(entry.action, model).unwrap_or(entry.label).to_owned();
             Some((entry.weight, Hint { action: entry.action, key, label }))
         })
@@ -141,14 +139,14 @@ fn hints(model: &Model) -> Vec<Hint> {
     found.into_iter().map(|(_, hint)| hint).collect()
 }
 
-/// Returns what a key of many uses does here and now.
+/// Returns the label of an action whose meaning depends on the state.
 fn label(action: Action, model: &Model) -> Option<&'static str> {
     if action == Action::Resume {
-        let task = model.world.task(model.selected())?;
-        return (!words::has_begun(task)).then_some("start");
+        let task = model.project.task(model.selected())?;
+        return (!labels::has_begun(task)).then_some("start");
     }
     if action == Action::NextAsk && model.settings.read_only.is_some() {
-        return Some("see what is asked");
+        return Some("questions");
     }
     match (action, model.layers.last()?) {
         (Action::Open, Layer::Board(board)) => Some(match board.kind {
@@ -156,41 +154,47 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
             BoardKind::Settings => "change",
         }),
         (Action::Accept, Layer::Choose(chooser)) => Some(match chooser.chosen()?.pick {
-            Pick::Act(_) => "do it",
-            Pick::Colour(..) | Pick::Theme(_) | Pick::Model(_) | Pick::Profile(_) => "take it",
-            Pick::MoveBelow { .. } => "move it there",
-            Pick::Project(_) | Pick::File(_) => "go there",
-            Pick::Compare(_) => "show",
-            Pick::CompareFrom(_) => "from here",
+            ChooserAction::Act(_) => "run",
+            ChooserAction::Colour(..)
+            | ChooserAction::Theme(_)
+            | ChooserAction::Model(_)
+            | ChooserAction::Profile(_) => "select",
+            ChooserAction::AnswerWith(..) => "answer",
+            ChooserAction::SendMessage => "send",
+            ChooserAction::MoveBelow { .. } => "move here",
+            ChooserAction::Project(_) => "switch",
+            ChooserAction::File(_) => "go to file",
+            ChooserAction::Compare(_) => "show",
+            ChooserAction::CompareFrom(_) => "from here",
         }),
-        (Action::Accept, Layer::Find(_)) => Some("go there"),
+        (Action::Accept, Layer::Search(_)) => Some("go to result"),
         (Action::Accept, Layer::Prompt(prompt)) => Some(match prompt.purpose {
-            PromptFor::NewTask { .. } => "make and start",
-            PromptFor::Rename(_) => "rename",
-            PromptFor::Budget(_) | PromptFor::ProjectBudget => "set",
-            PromptFor::Fork { .. } => "fork",
+            PromptPurpose::NewTask { .. } => "create and start",
+            PromptPurpose::Rename(_) => "rename",
+            PromptPurpose::Budget(_) | PromptPurpose::ProjectBudget => "set",
+            PromptPurpose::Fork { .. } => "fork",
         }),
         _ => None,
     }
 }
 
-/// Returns a key as it is printed on a keyboard.
-pub fn key_words(key: &str) -> String {
-    let words: Vec<_> = key.split(' ').map(capital).collect();
+/// Returns a key as printed on a keyboard.
+pub fn key_label(key: &str) -> String {
+    let words: Vec<_> = key.split(' ').map(capitalize_keys).collect();
     words.join(" ")
 }
 
-fn capital(key: &str) -> String {
+fn capitalize_keys(key: &str) -> String {
     let Some((held, last)) = key.rsplit_once('-').filter(|(held, last)| !held.is_empty() && !last.is_empty()) else {
-        return named(key);
+        return capitalize(key);
     };
-    let held: Vec<_> = held.split('-').map(named).collect();
-    let last = if last.chars().count() == 1 { last.to_uppercase() } else { named(last) };
+    let held: Vec<_> = held.split('-').map(capitalize).collect();
+    let last = if last.chars().count() == 1 { last.to_uppercase() } else { capitalize(last) };
     format!("{}-{last}", held.join("-"))
 }
 
-/// A key with a name of its own is written with a capital.
-fn named(key: &str) -> String {
+/// Capitalizes a named key such as `enter`.
+fn capitalize(key: &str) -> String {
     let mut chars = key.chars();
     match (chars.next(), chars.as_str()) {
         (Some(first), rest) if !rest.is_empty() => format!("{}{rest}", first.to_uppercase()),
@@ -198,13 +202,13 @@ fn named(key: &str) -> String {
     }
 }
 
-/// Returns the entry of the transcript that was gone to, if that is what is looked at.
-fn gone_to(model: &Model) -> Option<&Kind> {
+/// Returns the transcript entry under the cursor, if the transcript is shown.
+fn entry_at_cursor(model: &Model) -> Option<&EntryKind> {
     let transcript = model.detail.transcript(model.selected()).filter(|_| model.detail.tab == Tab::Transcript);
-    transcript?.gone_to().map(|entry| &entry.kind)
+    transcript?.cursor_entry().map(|entry| &entry.kind)
 }
 
-/// Tells whether there are places to go to that a search has found.
+/// Returns true if a search is active in the open tab.
 fn is_searching(model: &Model) -> bool {
     match model.detail.tab {
         Tab::Transcript => {
@@ -216,8 +220,8 @@ fn is_searching(model: &Model) -> bool {
     }
 }
 
-/// What changes something, and is refused where another program has the project.
-const CHANGES: &[Action] = &[
+/// Actions that change something. They are refused in read-only mode.
+const MUTATING: &[Action] = &[
     Action::Write,
     Action::Send,
     Action::CycleMode,
@@ -248,12 +252,12 @@ const CHANGES: &[Action] = &[
     Action::SendReview,
 ];
 
-/// Tells whether an action would do anything now.
+/// Returns true if the action would do something now.
 fn is_useful(action: Action, model: &Model) -> bool {
-    if model.settings.read_only.is_some() && CHANGES.contains(&action) {
+    if model.settings.read_only.is_some() && MUTATING.contains(&action) {
         return false;
     }
-    // Where nothing has changed there is nothing to look at or to speak about.
+    // An empty diff has nothing to comment on, mark or unfold.
     let of_lines = matches!(
         action,
         Action::Comment
@@ -267,30 +271,37 @@ fn is_useful(action: Action, model: &Model) -> bool {
     if of_lines && model.layers.is_empty() && model.detail.tab == Tab::Diff && !compared {
         return false;
     }
-    let task = model.world.task(model.selected());
+    let task = model.project.task(model.selected());
     match action {
         Action::SearchNext | Action::SearchPrevious => is_searching(model),
-        Action::NextAsk => !model.asks.is_empty() && model.focus != Pane::Asks,
+        Action::NextAsk => {
+            let others = model.asks.len() - usize::from(model.card().is_some());
+            others > 0 && model.focus != Pane::Asks
+        }
         Action::Interrupt => task.is_some_and(TaskView::is_working),
-        // One that sleeps or waits goes on by itself.
+        // A task that sleeps or waits resumes by itself.
         Action::Resume => task.is_some_and(|task| match task.node.status {
             Status::Pending | Status::Failed => !task.alive && task.waits.is_none() && task.node.parent.is_some(),
             Status::InProgress if matches!(&task.waits, Some(Wait::Stalled { chain, .. }) if chain.len() == 1) => true,
             Status::InProgress => task.activity == Activity::Stopped && task.waits.is_none() && task.asks.is_empty(),
             Status::Draft | Status::Passed | Status::Closed => false,
         }),
-        Action::Withdraw => task.is_some_and(|task| task.unread.iter().any(|message| message.from.is_of_user())),
-        Action::Choose | Action::WriteAnswer => model.asks.is_open(),
-        // On the board Enter goes there too.
+        Action::Withdraw => task.is_some_and(|task| task.unread.iter().any(|message| message.from.is_from_user())),
+        Action::Choose => {
+            model.card().is_some_and(|(_, id)| model.project.ask(id).is_some_and(|(_, ask)| !ask.choices.is_empty()))
+        }
+        Action::WriteAnswer => false,
+        // On the board Enter does the same.
         Action::GoToTask if matches!(model.layers.last(), Some(Layer::Board(_))) => false,
-        Action::GoToTask => model.focus != Pane::Detail || gone_to(model).is_some_and(|kind| kind.other().is_some()),
-        Action::UnfoldEntry => gone_to(model).is_none_or(Kind::folds),
-        Action::Open => model.focus != Pane::Asks || !model.asks.is_open(),
+        Action::GoToTask => {
+            model.focus != Pane::Detail || entry_at_cursor(model).is_some_and(|kind| kind.related_task().is_some())
+        }
+        Action::UnfoldEntry => entry_at_cursor(model).is_none_or(EntryKind::folds),
         Action::AcceptDraft | Action::ChooseProfile => {
-            matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptFor::NewTask { .. }, .. })))
+            matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptPurpose::NewTask { .. }, .. })))
         }
         Action::Merge => task.is_some_and(|task| task.diff.is_some_and(|diff| diff.files > 0)),
-        Action::UndoMerge => task.is_some_and(|task| task.landing.is_some()),
+        Action::UndoMerge => task.is_some_and(|task| task.last_merge.is_some()),
         Action::CancelMerge => task.is_some_and(|task| task.queued_merge.is_some()),
         Action::CatchUp => task.is_some_and(|task| task.drift.is_some_and(|drift| drift.behind > 0)),
         Action::TellAgent | Action::SolveConflicts => {
@@ -305,7 +316,7 @@ fn is_useful(action: Action, model: &Model) -> bool {
         Action::Verify => matches!(model.layers.last(), Some(Layer::Merge(_))),
         Action::SendReview => model.review.notes().is_some_and(|notes| notes.drafts().next().is_some()),
         Action::CycleMode => task.is_some_and(|task| task.alive),
-        // Who looks for something here is told how it is looked for everywhere.
+        // A user who searches one pane learns about searching everywhere.
         Action::SearchAll => model.contexts().first() == Some(&Context::Filter),
         _ => true,
     }

@@ -7,18 +7,18 @@ fn bottom(screen: &Screen) -> String {
 }
 
 #[test]
-fn the_bottom_line_says_what_enter_does_here() {
+fn enter_hint_depends_on_context() {
     for (keys, says) in [
         ("g s", "Enter change "),
         ("g a", "Enter go to task "),
-        ("g s enter", "Enter take it "),
-        (":", "Enter do it "),
-        ("?", "Enter do it "),
-        ("S", "Enter go there "),
-        ("n", "Enter make and start "),
+        ("g s enter", "Enter select "),
+        (":", "Enter run "),
+        ("?", "Enter run "),
+        ("S", "Enter go to result "),
+        ("n", "Enter create and start "),
         ("r", "Enter rename "),
         ("b", "Enter set "),
-        ("M", "Enter move it there "),
+        ("M", "Enter move here "),
     ] {
         let mut screen = Screen::new(120, 40);
         let task = screen.ids().login;
@@ -30,7 +30,7 @@ fn the_bottom_line_says_what_enter_does_here() {
 }
 
 #[test]
-fn the_board_of_agents_offers_one_key_for_one_thing() {
+fn agent_board_offers_one_key_per_action() {
     let mut screen = Screen::new(120, 40);
     screen.keys("esc").keys("g a");
     assert_eq!(bottom(&screen).matches("go to task").count(), 1, "{}", bottom(&screen));
@@ -39,7 +39,7 @@ fn the_board_of_agents_offers_one_key_for_one_thing() {
 }
 
 #[test]
-fn a_message_starts_what_never_worked_and_resumes_what_did() {
+fn message_starts_new_tasks_and_resumes_others() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
     for (task, chip) in [
@@ -56,7 +56,7 @@ fn a_message_starts_what_never_worked_and_resumes_what_did() {
 }
 
 #[test]
-fn the_key_that_lets_a_task_work_is_called_by_what_it_does() {
+fn resume_hint_says_start_or_resume() {
     let mut screen = Screen::new(200, 60);
     let ids = screen.ids();
     screen.keys("esc");
@@ -67,15 +67,15 @@ fn the_key_that_lets_a_task_work_is_called_by_what_it_does() {
 }
 
 #[test]
-fn a_key_is_offered_on_an_entry_only_where_it_does_something() {
+fn entry_hints_depend_on_the_entry() {
     let mut screen = Screen::new(120, 16);
     let task = screen.ids().login;
     screen.select(task).keys("esc enter g g");
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..20 {
         let transcript = screen.model.detail.transcript(task).unwrap();
-        let Some(entry) = transcript.gone_to() else { break };
-        let (folds, leads) = (entry.kind.folds(), entry.kind.other().is_some());
+        let Some(entry) = transcript.cursor_entry() else { break };
+        let (folds, leads) = (entry.kind.folds(), entry.kind.related_task().is_some());
         let line = bottom(&screen);
         assert_eq!(line.contains("Enter unfold"), folds, "{:?}: {line}", entry.kind);
         assert_eq!(line.contains("o go to task"), leads, "{:?}: {line}", entry.kind);
@@ -85,8 +85,8 @@ fn a_key_is_offered_on_an_entry_only_where_it_does_something() {
     assert!(seen.len() > 1, "{seen:?}");
 }
 
-/// A screen in a process that only looks on, with these keys pressed.
-fn looking_on(keys: &str) -> Screen {
+/// Returns a read-only screen after these keys were pressed.
+fn read_only_screen(keys: &str) -> Screen {
     let mut screen = Screen::new(200, 60);
     let task = screen.ids().login;
     screen.select(task);
@@ -97,43 +97,43 @@ fn looking_on(keys: &str) -> Screen {
 }
 
 #[test]
-fn who_looks_on_is_offered_only_what_works() {
+fn read_only_hints_offer_only_what_works() {
     for keys in
         ["ctrl-p esc", "esc", "esc enter", "esc tab", "ctrl-n", "esc 3", "esc 4", "esc d tab tab", "esc g a", "esc g r"]
     {
-        let screen = looking_on(keys);
-        let offered = placed(&screen.model, screen.model.layout.hints);
+        let screen = read_only_screen(keys);
+        let offered = place_hints(&screen.model, screen.model.layout.hints);
         assert!(!offered.is_empty(), "{keys}: {}", bottom(&screen));
         for (hint, _) in offered {
             if hint.action == Action::Quit {
                 continue;
             }
-            let mut screen = looking_on(keys);
+            let mut screen = read_only_screen(keys);
             let chord = screen.model.keymap.shown(&screen.model.contexts(), hint.action).unwrap().to_string();
             screen.keys(&chord);
             assert!(!screen.shows("process 7"), "{keys}: {} {}:\n{}", hint.key, hint.label, screen.text());
         }
     }
-    let screen = looking_on("ctrl-p esc");
+    let screen = read_only_screen("ctrl-p esc");
     assert!(!screen.shows("steer"), "nothing is sent from here: {}", screen.text());
-    assert!(bottom(&screen).contains("see what is asked"), "{}", bottom(&screen));
+    assert!(bottom(&screen).contains("Ctrl-N questions"), "{}", bottom(&screen));
 }
 
 #[test]
-fn nothing_is_offered_that_would_be_refused_or_finds_nothing() {
+fn hints_omit_useless_actions() {
     let mut screen = Screen::new(120, 40);
     screen.keys("esc :").typed("zzzz");
     assert!(!bottom(&screen).contains("Enter"), "{}", bottom(&screen));
     let mut screen = Screen::new(120, 40);
     screen.keys("esc :").typed("stop_all");
-    assert!(screen.shows("Stop every agent"), "a name of the settings is found: {}", screen.text());
+    assert!(screen.shows("Stop all agents"), "a name of the settings is found: {}", screen.text());
     let mut screen = Screen::new(120, 40);
     screen.keys("esc d tab tab");
     assert!(!bottom(&screen).contains("comment") && !bottom(&screen).contains("unfold"), "{}", bottom(&screen));
 }
 
 #[test]
-fn how_a_message_goes_is_said_whole_or_in_a_word() {
+fn delivery_mode_is_shown_in_full_or_short() {
     for columns in 80..130 {
         let mut screen = Screen::new(columns, 24);
         let task = screen.ids().login;
@@ -146,7 +146,7 @@ fn how_a_message_goes_is_said_whole_or_in_a_word() {
 }
 
 #[test]
-fn who_looks_for_something_here_is_told_how_it_is_looked_for_everywhere() {
+fn local_search_hints_at_search_all() {
     for (columns, rows) in [(80, 24), (120, 40)] {
         let mut screen = Screen::new(columns, rows);
         let task = screen.ids().login;

@@ -1,8 +1,7 @@
-//! What lies above the panes: a list to choose from, a line to write, a question with yes and no, a board, what a merge
-//! would do, the turns to go back to.
+//! Layers above the panes: lists, prompts, confirmations, boards, and the merge, rewind and search dialogs.
 //!
-//! Layers stand on each other; the uppermost has the keys. A layer says what was decided and is then gone; what that
-//! means for the rest of the screen is decided by `update`.
+//! Layers form a stack; the topmost has the keys. A layer reports the user's decision and closes; `update` decides
+//! what that means for the rest of the screen.
 
 mod board;
 mod chooser;
@@ -15,11 +14,11 @@ mod rewind_view;
 mod view;
 
 pub use board::{Board, BoardKind};
-pub use chooser::{Chooser, Item, Pick};
+pub use chooser::{Chooser, ChooserAction, Item};
 pub use find::Find;
 pub use merge::Merge;
-pub use rewind::{Rewind, words as rewind_words};
-pub use view::{Hit, hit, view};
+pub use rewind::{RewindDialog, scope_label as rewind_scope_label};
+pub use view::{LayerHit, hit, view};
 
 use crate::base::{TaskId, TurnId};
 use crate::engine::command::Command;
@@ -27,35 +26,33 @@ use crate::ui::action::Context;
 use crate::ui::effect::Effect;
 use crate::ui::field::Field;
 
-/// One of them.
 #[derive(Clone, Debug)]
 pub enum Layer {
     Choose(Chooser),
-    Find(Box<Find>),
+    Search(Box<Find>),
     Prompt(Prompt),
     Confirm(Confirm),
     Board(Board),
     Merge(Box<Merge>),
-    Rewind(Box<Rewind>),
+    Rewind(Box<RewindDialog>),
 }
 
-/// One line to be written.
+/// A one-line prompt.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     pub title: String,
-    /// What stands there while nothing is written.
     pub placeholder: &'static str,
     pub field: Field,
-    pub purpose: PromptFor,
-    /// What was wrong with what was written.
+    pub purpose: PromptPurpose,
+    /// The problem with the input.
     pub problem: Option<String>,
-    /// For a new task: who is to do the work. Nothing: whoever usually does.
+    /// The profile of a new task. `None` for the default.
     pub profile: Option<String>,
 }
 
-/// What a line is written for.
+/// The purpose of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PromptFor {
+pub enum PromptPurpose {
     NewTask {
         parent: TaskId,
         before: Option<TaskId>,
@@ -63,35 +60,42 @@ pub enum PromptFor {
     Rename(TaskId),
     Budget(TaskId),
     ProjectBudget,
-    /// The title of a task that goes on from another after a turn.
+    /// The title of a fork.
     Fork {
         task: TaskId,
         at: Option<TurnId>,
     },
 }
 
-/// Something that is not done without a yes.
+/// A yes/no question before an action.
 #[derive(Clone, Debug)]
 pub struct Confirm {
     pub title: String,
-    /// What would happen, one thing a line.
+    /// The consequences, one per line.
     pub lines: Vec<String>,
-    pub deed: Deed,
+    pub action: ConfirmedAction,
 }
 
-/// What a yes sets off.
+/// The action to run on yes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Deed {
+pub enum ConfirmedAction {
     Command(Command),
     Quit,
-    /// Leave this project for something else.
+    /// Leaves this project.
     Leave(Effect),
+}
+
+impl Confirm {
+    /// Returns true if Enter confirms. Where work would be removed, it cancels.
+    pub fn is_yes_default(&self) -> bool {
+        !matches!(self.action, ConfirmedAction::Command(Command::Delete { .. } | Command::Reset { .. }))
+    }
 }
 
 impl Layer {
     pub fn contexts(&self) -> &'static [Context] {
         match self {
-            Self::Choose(_) | Self::Find(_) => &[Context::List, Context::Text],
+            Self::Choose(_) | Self::Search(_) => &[Context::List, Context::Text],
             Self::Prompt(_) => &[Context::Prompt, Context::Text],
             Self::Confirm(_) => &[Context::Confirm],
             Self::Board(_) => &[Context::Board],
@@ -100,40 +104,39 @@ impl Layer {
         }
     }
 
-    /// Tells whether it is the list of models.
-    pub fn is_of_models(&self) -> bool {
+    pub fn is_model_list(&self) -> bool {
         matches!(self, Self::Choose(chooser) if chooser.title == "model")
     }
 
-    /// Tells whether it is not seen below another one.
-    pub fn gives_way(&self) -> bool {
+    /// Returns true if the layer is hidden while another one is above it.
+    pub fn is_hidden_below(&self) -> bool {
         matches!(self, Self::Board(board) if board.kind == BoardKind::Settings)
     }
 
-    /// Returns the text that typing goes to.
+    /// Returns the text input of the layer, if it has one.
     pub fn field(&mut self) -> Option<&mut Field> {
         match self {
             Self::Choose(chooser) => Some(&mut chooser.query),
-            Self::Find(find) => Some(&mut find.field),
+            Self::Search(find) => Some(&mut find.field),
             Self::Prompt(prompt) => Some(&mut prompt.field),
             Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => None,
         }
     }
 
-    /// Must be told when that text has changed.
-    pub fn written(&mut self) {
+    /// Called after the text input has changed.
+    pub fn on_text_changed(&mut self) {
         match self {
             Self::Choose(chooser) => chooser.refine(),
             Self::Prompt(prompt) => prompt.problem = None,
-            // What is looked for is asked outside, by who has the clock.
-            Self::Find(_) | Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => {}
+            // The caller starts the search: it has the clock.
+            Self::Search(_) | Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => {}
         }
     }
 
     pub fn step(&mut self, by: isize) {
         match self {
             Self::Choose(chooser) => chooser.step(by),
-            Self::Find(find) => {
+            Self::Search(find) => {
                 let len = find.hits().len();
                 find.cursor.step(by, len);
             }

@@ -2,22 +2,22 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn wish(shown: Pane) -> Wish {
-    Wish { asks: 4, composer: 1, shown, ..Wish::default() }
+fn request(shown: Pane) -> LayoutRequest {
+    LayoutRequest { asks: 4, composer: 1, shown, ..LayoutRequest::default() }
 }
 
 #[test]
-fn panes_stand_side_by_side_from_a_hundred_columns_on() {
-    let it = layout((120, 40), &wish(Pane::Tree));
+fn panes_are_side_by_side_from_100_columns() {
+    let it = layout((120, 40), &request(Pane::Tree));
     assert_eq!(it.shape, Shape::Wide);
     assert!(it.tree.area() > 0 && it.asks.area() > 0 && it.detail.area() > 0 && it.composer.area() > 0);
-    assert_eq!(layout((99, 40), &wish(Pane::Tree)).shape, Shape::Tabs);
+    assert_eq!(layout((99, 40), &request(Pane::Tree)).shape, Shape::Tabs);
 }
 
 #[test]
-fn below_that_one_pane_has_the_width_and_the_composer_stays() {
+fn narrow_screen_shows_one_pane_and_the_composer() {
     for shown in [Pane::Tree, Pane::Asks, Pane::Detail, Pane::Composer] {
-        let it = layout((80, 24), &wish(shown));
+        let it = layout((80, 24), &request(shown));
         let visible = [it.tree, it.asks, it.detail].into_iter().filter(|rect| rect.area() > 0).count();
         assert_eq!(visible, 1, "{shown:?}");
         assert_eq!(it.composer.height, 1);
@@ -25,21 +25,21 @@ fn below_that_one_pane_has_the_width_and_the_composer_stays() {
 }
 
 #[test]
-fn what_waits_for_the_person_is_told_where_its_list_is_not() {
+fn strip_shows_asks_where_the_list_is_hidden() {
     for shown in [Pane::Tree, Pane::Detail, Pane::Composer] {
-        assert_eq!(layout((80, 24), &wish(shown)).strip.height, 1, "{shown:?}");
-        assert_eq!(layout((80, 24), &Wish { asks: 0, ..wish(shown) }).strip.height, 0);
+        assert_eq!(layout((80, 24), &request(shown)).strip.height, 1, "{shown:?}");
+        assert_eq!(layout((80, 24), &LayoutRequest { asks: 0, ..request(shown) }).strip.height, 0);
     }
-    assert_eq!(layout((80, 24), &wish(Pane::Asks)).strip.height, 0);
-    assert_eq!(layout((120, 40), &wish(Pane::Tree)).strip.height, 0);
+    assert_eq!(layout((80, 24), &request(Pane::Asks)).strip.height, 0);
+    assert_eq!(layout((120, 40), &request(Pane::Tree)).strip.height, 0);
 }
 
 #[test]
-fn a_question_that_is_open_gets_room() {
-    let list = layout((120, 40), &Wish { asks: 30, composer: 1, ..Wish::default() });
-    let open = layout((120, 40), &Wish { asks: 30, asking: true, composer: 1, ..Wish::default() });
-    assert!(open.asks.height > list.asks.height);
-    assert!(open.tree.height >= 3, "the tasks stay in sight");
+fn open_question_gets_more_room() {
+    let message = layout((120, 40), &LayoutRequest { composer: 30, ..LayoutRequest::default() });
+    let card = layout((120, 40), &LayoutRequest { composer: 30, asking: true, ..LayoutRequest::default() });
+    assert!(card.composer.height > message.composer.height);
+    assert!(card.detail.height >= 3, "the transcript stays in sight");
 }
 
 proptest! {
@@ -49,7 +49,7 @@ proptest! {
         left in prop::option::of(0u16..400), zoom: bool, shown in 0usize..4,
     ) {
         let shown = [Pane::Tree, Pane::Asks, Pane::Detail, Pane::Composer][shown];
-        let it = layout((columns, rows), &Wish { asks, asking, composer, left, zoom, shown });
+        let it = layout((columns, rows), &LayoutRequest { asks, asking, composer, left, zoom, shown });
         let parts = [it.header, it.tabs, it.tree, it.asks_rule, it.asks, it.strip, it.detail, it.composer_rule, it.composer, it.hints];
         for (index, one) in parts.iter().enumerate() {
             prop_assert_eq!(one.intersection(it.screen).area(), one.area());

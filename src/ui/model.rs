@@ -1,4 +1,4 @@
-//! Everything the screen knows: the world, the panes, what lies above them, and what is still to be answered.
+//! The state of the screen: project mirror, panes, layers and pending replies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,46 +8,45 @@ use crate::engine::review::TurnView;
 use crate::engine::snapshot::Snapshot;
 use crate::ui::action::{Action, Context};
 use crate::ui::detail::{self, Tab};
-use crate::ui::effect::Tag;
-use crate::ui::hints::key_words;
+use crate::ui::effect::{Drafts, Tag};
+use crate::ui::hints::key_label;
 use crate::ui::keymap::{Keymap, Problem};
 use crate::ui::layer::Layer;
 use crate::ui::layout::{Layout, Pane};
-use crate::ui::pace::Pace;
-use crate::ui::setup::Offered;
+use crate::ui::project_state::ProjectState;
+use crate::ui::setup::ModelOption;
 use crate::ui::toast::Toasts;
+use crate::ui::token_rate::TokenRate;
 use crate::ui::transcript::Transcript;
-use crate::ui::world::World;
-use crate::ui::{asks, composer, plight, review, tree};
+use crate::ui::{asks, composer, review, stuck, tree};
 
-/// What the screen is started with.
+/// Everything needed to start the screen.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub snapshot: Snapshot,
-    /// The keys that the settings give to actions, by name.
+    /// Key overrides from the settings, by action name.
     pub keys: BTreeMap<String, Vec<String>>,
     pub settings: Settings,
-    /// What was being written when the program last ended.
-    pub drafts: Vec<(TaskId, String)>,
-    /// What was seen and said in reviews before.
-    pub reviews: review::Notes,
+    /// Drafts saved by the last run.
+    pub drafts: Drafts,
+    /// Review notes saved by the last run.
+    pub reviews: review::ReviewNotes,
 }
 
-/// What of the settings the screen shows or obeys.
+/// The settings that the screen shows or obeys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub theme: String,
-    /// The themes that can be chosen.
     pub themes: Vec<String>,
     pub mouse: bool,
     pub notify_desktop: bool,
     pub notify_bell: bool,
     pub project_budget: Option<MicroUsd>,
-    /// The models that are known to be reachable, or that mostly are.
-    pub models: Vec<Offered>,
-    /// The model that was chosen here. Agents have it from the next start.
+    /// The models known to be available, or likely to be.
+    pub models: Vec<ModelOption>,
+    /// The model chosen on this screen. Agents use it from the next start.
     pub next_model: Option<String>,
-    /// Why nothing can be changed, if that is so: another process holds the project.
+    /// Why nothing can be changed. Set if another process holds the project.
     pub read_only: Option<String>,
 }
 
@@ -67,45 +66,45 @@ impl Default for Settings {
     }
 }
 
-/// What is to happen when a command is answered.
+/// The follow-up when a command is answered.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Expect {
-    /// The text goes back into the composer if it could not be sent.
+pub(super) enum PendingReply {
+    /// On failure the text goes back into the composer.
     Sent {
         task: TaskId,
         text: String,
     },
-    /// The new task is selected.
+    /// Selects the new task.
     Created,
     Answered(AskId),
-    /// The remarks of the review count as sent.
+    /// Marks the review comments as sent.
     Reviewed(TaskId),
-    /// The dialog is closed.
+    /// Closes the merge dialog.
     Merged(TaskId),
-    /// The check of a task has run.
+    /// Refreshes the merge dialog after the verify command.
     Checked(TaskId),
-    /// It is said that it worked, if there is anything to say.
+    /// Shows this text on success.
     Plain(Option<&'static str>),
     Quit,
 }
 
-/// What was going on when the person was last told.
+/// The counts at the last notification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct NotifiedCounts {
     pub working: usize,
     pub failed: usize,
 }
 
-/// The screen.
+/// The state of the screen.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub struct Model {
-    pub(super) world: World,
+    pub(super) project: ProjectState,
     pub(super) keymap: Keymap,
     pub(super) settings: Settings,
     pub(super) focus: Pane,
-    /// Where the focus goes back to after an answer or a message.
-    pub(super) came_from: Pane,
+    /// The pane that gets the focus back after an answer or a message.
+    pub(super) return_focus: Pane,
     pub(super) tree: tree::State,
     pub(super) asks: asks::State,
     pub(super) detail: detail::State,
@@ -113,47 +112,47 @@ pub struct Model {
     pub(super) composer: composer::State,
     pub(super) layers: Vec<Layer>,
     pub(super) toasts: Toasts,
-    /// Keys of a chord that is not complete yet.
+    /// The keys of a pending chord.
     pub(super) keys: Vec<Key>,
     pub(super) left: Option<u16>,
     pub(super) zoom: bool,
     pub(super) layout: Layout,
-    pub(super) expected: BTreeMap<Tag, Expect>,
+    pub(super) expected: BTreeMap<Tag, PendingReply>,
     pub(super) next_tag: u64,
-    /// Whether the person looks at the terminal, as far as it says.
-    pub(super) watched: bool,
-    /// What the person has been notified of.
+    /// Whether the terminal has the focus, as far as it reports it.
+    pub(super) terminal_focused: bool,
+    /// The Asks that were announced by a notification.
     pub(super) notified: BTreeSet<AskId>,
-    pub(super) seen: Seen,
-    pub(super) pace: Pace,
+    pub(super) notified_counts: NotifiedCounts,
+    pub(super) token_rate: TokenRate,
     pub(super) title: String,
-    /// Whether the terminal was told to turn its wheel into arrow keys.
+    /// Whether the terminal translates the wheel into arrow keys.
     pub(super) wheel: bool,
-    /// Until when a second press quits.
-    pub(super) quitting: Option<Timestamp>,
-    /// The turns that were last read, to choose from.
+    /// Until when a second Ctrl-C quits.
+    pub(super) quit_armed_until: Option<Timestamp>,
+    /// The turns loaded last, for the compare list.
     pub(super) turns: Vec<TurnView>,
-    /// A divider is being dragged.
+    /// Whether the divider is being dragged.
     pub(super) dragging: bool,
 }
 
 impl Model {
-    /// Returns the screen at its start, with the cursor in the composer, and what is wrong with the keys.
+    /// Returns the initial screen with the focus in the composer, and the problems of the `keys` setting.
     pub fn new(setup: Setup) -> (Self, Vec<Problem>) {
         let (keymap, problems) = Keymap::new(&setup.keys);
-        let world = World::new(setup.snapshot);
-        let notified = world.pending_asks().into_iter().map(|(_, ask)| ask.id).collect();
+        let project = ProjectState::new(setup.snapshot);
+        let notified = project.pending_asks().into_iter().map(|(_, ask)| ask.id).collect();
         let model = Self {
-            tree: tree::State::new(&world),
-            world,
+            tree: tree::State::new(&project),
+            project,
             keymap,
             settings: setup.settings,
             focus: Pane::Composer,
-            came_from: Pane::Tree,
-            asks: asks::State::default(),
+            return_focus: Pane::Tree,
+            asks: asks::State::new(setup.drafts.answers),
             detail: detail::State::default(),
             review: review::State::new(setup.reviews),
-            composer: composer::State::new(setup.drafts),
+            composer: composer::State::new(setup.drafts.messages),
             layers: Vec::new(),
             toasts: Toasts::default(),
             keys: Vec::new(),
@@ -162,27 +161,27 @@ impl Model {
             layout: Layout::default(),
             expected: BTreeMap::new(),
             next_tag: 0,
-            watched: true,
+            terminal_focused: true,
             notified,
-            seen: Seen::default(),
-            pace: Pace::default(),
+            notified_counts: NotifiedCounts::default(),
+            token_rate: TokenRate::default(),
             title: String::new(),
             wheel: false,
-            quitting: None,
+            quit_armed_until: None,
             turns: Vec::new(),
             dragging: false,
         };
         (model, problems)
     }
 
-    /// Returns the task that everything on the right is about.
+    /// Returns the selected task, which the right side shows.
     pub fn selected(&self) -> TaskId {
         self.tree.selected()
     }
 
-    /// Returns where a task works, if it has a worktree of its own.
-    pub fn place(&self, task: TaskId) -> Option<std::path::PathBuf> {
-        self.world.node(task)?.worktree.clone()
+    /// Returns the worktree of a task, if it has its own.
+    pub fn worktree(&self, task: TaskId) -> Option<std::path::PathBuf> {
+        self.project.node(task)?.worktree.clone()
     }
 
     pub fn settings(&self) -> &Settings {
@@ -193,39 +192,39 @@ impl Model {
         &self.keymap
     }
 
-    /// Returns when something on the screen changes by itself. Nothing: it stays as it is until something happens.
+    /// Returns when the screen next changes by itself. `None` if only on input.
     pub fn next_tick(&self, now: Timestamp) -> Option<Timestamp> {
         let second = Timestamp::from_millis((now.as_millis() / 1_000 + 1) * 1_000);
-        let counting = self.world.is_counting();
-        let ends = [counting.then_some(second), self.toasts.next_end(), self.quitting];
-        ends.into_iter().chain([self.is_hunting().then_some(now)]).flatten().min()
+        let counting = self.project.changes_with_time();
+        let ends = [counting.then_some(second), self.toasts.next_end(), self.quit_armed_until];
+        ends.into_iter().chain([self.is_searching().then_some(now)]).flatten().min()
     }
 
-    /// Tells whether a long transcript is being looked through, a stretch at each tick.
-    pub(super) fn is_hunting(&self) -> bool {
+    /// Returns true while a long transcript is searched, one chunk per tick.
+    pub(super) fn is_searching(&self) -> bool {
         let transcript = self.detail.transcript(self.selected());
-        self.detail.tab == Tab::Transcript && transcript.is_some_and(|it| it.search().is_hunting() || it.is_counting())
+        self.detail.tab == Tab::Transcript && transcript.is_some_and(|it| it.search().is_running() || it.is_counting())
     }
 
-    /// Returns the key of an action here, as a person reads it, for sentences that mention it.
+    /// Returns the key of an action as text for sentences.
     pub(super) fn key_of(&self, action: Action) -> String {
         let here = self.keymap.shown(&self.contexts(), action);
         let anywhere =
-            || action.entry().contexts.iter().find_map(|context| self.keymap.chords(*context, action).first().copied());
-        here.or_else(anywhere).map_or_else(|| format!("\"{}\"", action.name()), |chord| key_words(&chord.to_string()))
+            || action.spec().contexts.iter().find_map(|context| self.keymap.chords(*context, action).first().copied());
+        here.or_else(anywhere).map_or_else(|| format!("\"{}\"", action.name()), |chord| key_label(&chord.to_string()))
     }
 
-    /// Returns why the task that everything on the right is about gets nowhere, if it does.
-    pub(super) fn plight(&self) -> Option<String> {
-        self.plight_of(self.selected())
+    /// Returns why the selected task is stuck, if it is.
+    pub(super) fn stuck_reason(&self) -> Option<String> {
+        self.stuck_reason_of(self.selected())
     }
 
-    pub(super) fn plight_of(&self, task: TaskId) -> Option<String> {
-        let task = self.world.task(task).filter(|task| task.waits.is_some())?;
-        plight::of(task, &self.world, &self.key_of(Action::Interrupt))
+    pub(super) fn stuck_reason_of(&self, task: TaskId) -> Option<String> {
+        let task = self.project.task(task).filter(|task| task.waits.is_some())?;
+        stuck::reason(task, &self.project, &self.key_of(Action::Interrupt))
     }
 
-    /// Returns which keys mean what right now, the nearest context first.
+    /// Returns the active key contexts, the most specific first.
     pub fn contexts(&self) -> Vec<Context> {
         if let Some(layer) = self.layers.last() {
             let mut contexts = layer.contexts().to_vec();
@@ -238,7 +237,7 @@ impl Model {
         match self.focus {
             Pane::Tree if self.tree.filtering => writing(Context::Filter),
             Pane::Tree => vec![Context::Tree, Context::Anywhere],
-            Pane::Asks if self.asks.is_writing() => writing(Context::Answer),
+            Pane::Composer if self.card().is_some() => writing(Context::Answer),
             Pane::Asks => vec![Context::Asks, Context::Anywhere],
             Pane::Detail => self.detail_contexts(),
             Pane::Composer => {
@@ -251,7 +250,16 @@ impl Model {
         }
     }
 
-    /// Tells whether a remark on lines of a diff is being written.
+    /// Returns the question that takes the place of the composer: the one the user opened, or that of the selected task.
+    ///
+    /// A message that is being written keeps its place until the user opens the question.
+    pub(super) fn card(&self) -> Option<(TaskId, AskId)> {
+        let selected = self.selected();
+        let card = self.asks.card(selected)?;
+        (self.asks.is_opened() || !self.composer.has_text(selected)).then_some(card)
+    }
+
+    /// Returns true while the user writes a review comment.
     pub(super) fn is_commenting(&self) -> bool {
         self.detail.tab == Tab::Diff && self.review.is_writing() && self.review.task() == Some(self.selected())
     }

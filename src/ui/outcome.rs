@@ -1,19 +1,18 @@
-//! What a command came to, in the words of the screen: with the keys that this user has.
+//! Words the outcome of a command, naming the user's own keys.
 
-use crate::engine::command::{Outcome, WayBack, words};
+use crate::engine::command::{Outcome, UndoAction, sentence};
 use crate::ui::action::Action;
 use crate::ui::model::Model;
 
-/// Returns what should be known of an outcome. `None` if the screen shows it anyway, or whoever gave the command has words
-/// for it.
+/// Returns a sentence about an outcome. `None` if the screen shows it anyway or the caller words it.
 pub(super) fn sentence(model: &Model, outcome: &Outcome) -> Option<String> {
     let key = |way| {
         model.key_of(match way {
-            WayBack::UndoMerge(_) => Action::UndoMerge,
-            WayBack::CancelMerge(_) => Action::CancelMerge,
-            WayBack::Redo(_) => Action::Redo,
-            WayBack::Restore(_) => Action::RestoreTask,
+            UndoAction::UndoMerge(_) => Action::UndoMerge,
+            UndoAction::CancelMerge(_) => Action::CancelMerge,
+            UndoAction::Redo(_) => Action::Redo,
+            UndoAction::Restore(_) => Action::RestoreTask,
         })
     };
-    words::sentence(outcome, &key)
+    sentence::sentence(outcome, &key)
 }

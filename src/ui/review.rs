@@ -1,14 +1,13 @@
-//! The review of what a task has changed: files, hunks and lines, what the person has seen of them, and what they have
-//! to say about them.
+//! The review of a task's changes: files, hunks and lines, which of them the user has seen, and comments.
 //!
-//! Owns the comparison that is looked at, the place in it, folds, and the notes that outlive it ([`Notes`]). A place is
-//! a mark in the diff, never a row, so that a resize, a fold or a newer diff keeps it. Only rows that are looked at are
-//! made. Reads no file and asks nobody: what it lacks, it says ([`State::wants`]).
+//! Owns the loaded comparison, the position in it, folds, and the notes that outlive it ([`ReviewNotes`]). A position
+//! refers to the diff, never to a row, so it survives a resize, a fold or a newer diff. Only visible rows are built.
+//! Reads no files: [`State::wants`] returns what has to be loaded.
 
 mod comment;
 mod comparison;
 mod files;
-mod lay;
+mod layout;
 mod moves;
 mod notes;
 mod range;
@@ -20,11 +19,11 @@ mod view;
 pub mod testing;
 
 pub use comment::Comment;
-pub use comparison::{Changed, Comparison};
+pub use comparison::{ChangedFile, Comparison};
 pub use files::label;
-pub use lay::{Laid, Mark, Place};
-pub use moves::Goal;
-pub use notes::{Notes, TaskNotes};
+pub use layout::{Place, ReviewLayout, ReviewPosition};
+pub use moves::ReviewTarget;
+pub use notes::{ReviewNotes, TaskNotes};
 pub use range::{Request, turn_words};
-pub use state::{Answer, Fold, State};
+pub use state::{Answer, FoldKey, State};
 pub use view::{With, file_at, list_area, view};

@@ -1,7 +1,7 @@
-//! The set-up before the first message: how a model is reached, the key, the model, the budget.
+//! The set-up before the first message: provider, key, model, budget.
 //!
-//! Pure, as the rest of the screen: [`State::update`] takes what happened and says what is to be done, [`view`] draws.
-//! Whatever is not known can be left out: Tab skips what is left at every point, Esc goes back. A key is never drawn.
+//! Pure like the rest of the screen: [`State::update`] returns an effect, [`view`] draws. Every step is optional: Tab
+//! skips the rest, Esc goes back. A key is never drawn.
 
 mod lines;
 mod view;
@@ -14,48 +14,48 @@ use crate::ui::list::Cursor;
 pub use lines::Question;
 pub use view::view;
 
-/// Which interface is spoken.
+/// The API of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vendor {
     Anthropic,
     Openai,
 }
 
-/// What has to be known before a way can be tried.
+/// The input that a connection needs before it can be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     Key,
-    /// The address of a server; its key may be empty.
+    /// The URL of a server; its key may be empty.
     Address,
     Nothing,
 }
 
-/// A way to reach a model that can be chosen.
+/// A connection that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct ConnectionOption {
     pub label: String,
     pub note: String,
     pub vendor: Vendor,
-    /// Nothing: the vendor's own.
+    /// `None` for the vendor's own URL.
     pub address: Option<String>,
     pub needs: Needs,
 }
 
-/// What the set-up begins with.
+/// The initial state of the set-up.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
-    /// What was found on this machine, a line each.
+    /// The findings on this machine, one line each.
     pub found: Vec<String>,
-    pub ways: Vec<Way>,
-    /// The folder that is no git repository yet, if it is none.
+    pub connections: Vec<ConnectionOption>,
+    /// The folder, if it is not a git repository.
     pub no_repository: Option<String>,
-    /// The repository that has no commit yet, if it has none.
+    /// The repository, if it has no commits.
     pub no_commit: Option<String>,
 }
 
-/// What a way is tried with.
+/// The parameters of a connection test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub struct ConnectionAttempt {
     pub vendor: Vendor,
     pub address: Option<String>,
     pub key: Option<Secret>,
@@ -63,79 +63,78 @@ pub struct Attempt {
 
 /// A model that the endpoint offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offered {
+pub struct ModelOption {
     pub id: String,
     pub note: String,
-    /// Whether it is known how much it reads.
-    pub windowed: bool,
+    /// Whether its context window is known.
+    pub has_window: bool,
 }
 
-/// What came of an attempt: the models, and which of them is usual.
+/// The result of a successful test: the models and the default one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
-    pub models: Vec<Offered>,
-    pub usual: Option<String>,
+pub struct ModelList {
+    pub models: Vec<ModelOption>,
+    pub default_model: Option<String>,
 }
 
-/// What was decided.
+/// The result of the set-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decided {
-    pub attempt: Attempt,
-    /// Nothing: the usual one.
+pub struct SetupResult {
+    pub attempt: ConnectionAttempt,
+    /// `None` for the default.
     pub model: Option<String>,
-    /// Whether the endpoint tells how much the model reads.
-    pub windowed: bool,
+    /// Whether the endpoint reports the context window of the model.
+    pub has_window: bool,
     pub budget: Option<MicroUsd>,
 }
 
-/// Something that happened.
+/// An input of the set-up.
 #[derive(Clone, Debug)]
 pub enum Msg {
     Input(Input),
-    /// The answer to [`Effect::Try`].
-    Tried(Result<Reached, String>),
-    /// The answer to [`Effect::MakeRepository`].
-    Made(Result<(), String>),
+    /// The answer to [`Effect::TestConnection`].
+    ConnectionTested(Result<ModelList, String>),
+    /// The answer to [`Effect::CreateRepository`].
+    RepositoryCreated(Result<(), String>),
 }
 
-/// Something to be done.
+/// Work for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Make the folder a git repository; answered with [`Msg::Made`].
-    MakeRepository,
-    /// Ask the endpoint for its models; answered with [`Msg::Tried`].
-    Try(Attempt),
-    /// What is known is written down, and the screen opens.
-    Finish(Box<Decided>),
-    /// Nothing is written, and the screen opens.
+    /// Makes the folder a git repository; answered with [`Msg::RepositoryCreated`].
+    CreateRepository,
+    /// Asks the endpoint for its models; answered with [`Msg::ConnectionTested`].
+    TestConnection(ConnectionAttempt),
+    /// Saves the result and opens the screen.
+    Finish(Box<SetupResult>),
+    /// Saves nothing and opens the screen.
     Skip,
     Quit,
 }
 
-/// Where in the set-up one is.
+/// A page of the set-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Page {
+pub enum SetupPage {
     Repository,
-    Ways,
+    Connections,
     Address,
     Key,
     Models,
     Budget,
 }
 
-/// The set-up.
 #[derive(Clone, Debug)]
 pub struct State {
     start: Start,
-    page: Page,
+    page: SetupPage,
     cursor: Cursor,
     chosen: usize,
     address: Field,
     key: Secret,
-    /// Whether an answer is awaited.
+    /// Whether an answer is pending.
     busy: bool,
     problem: Option<String>,
-    reached: Reached,
+    available: ModelList,
     filter: Field,
     model: Option<String>,
     budget: Field,
@@ -144,7 +143,7 @@ pub struct State {
 impl State {
     pub fn new(start: Start) -> Self {
         let lacks = start.no_repository.is_some() || start.no_commit.is_some();
-        let page = if lacks { Page::Repository } else { Page::Ways };
+        let page = if lacks { SetupPage::Repository } else { SetupPage::Connections };
         Self {
             start,
             page,
@@ -154,7 +153,7 @@ impl State {
             key: Secret::new(""),
             busy: false,
             problem: None,
-            reached: Reached { models: Vec::new(), usual: None },
+            available: ModelList { models: Vec::new(), default_model: None },
             filter: Field::default(),
             model: None,
             budget: Field::default(),
@@ -163,37 +162,38 @@ impl State {
 
     pub fn update(&mut self, msg: Msg) -> Option<Effect> {
         match msg {
-            Msg::Input(Input::Key(key)) => self.pressed(key),
+            Msg::Input(Input::Key(key)) => self.on_key(key),
             Msg::Input(Input::Paste(text)) => {
                 let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
                 let line = lines.next().unwrap_or_default().to_owned();
-                self.written(|field| field.insert(&line), |key| key.push_str(&line));
+                self.edit_input(|field| field.insert(&line), |key| key.push_str(&line));
                 None
             }
             Msg::Input(Input::Closed) => Some(Effect::Quit),
             Msg::Input(Input::Mouse(_) | Input::Focus(_) | Input::Resize(..)) => None,
-            Msg::Made(Ok(())) => {
+            Msg::RepositoryCreated(Ok(())) => {
                 self.busy = false;
-                // Where a model can be reached already there is nothing left to ask.
-                if self.start.ways.is_empty() {
+                // If a model is available already, there is nothing left to ask.
+                if self.start.connections.is_empty() {
                     return Some(Effect::Skip);
                 }
-                self.go(Page::Ways);
+                self.go(SetupPage::Connections);
                 None
             }
-            // Nobody waits for it any more.
-            Msg::Tried(_) if !self.busy => None,
-            Msg::Tried(Ok(reached)) => {
+            // The user has cancelled the test.
+            Msg::ConnectionTested(_) if !self.busy => None,
+            Msg::ConnectionTested(Ok(available)) => {
                 self.busy = false;
-                let usual = reached.usual.as_deref();
-                let at = reached.models.iter().position(|model| Some(model.id.as_str()) == usual).unwrap_or(0);
-                self.reached = reached;
+                let default_model = available.default_model.as_deref();
+                let at =
+                    available.models.iter().position(|model| Some(model.id.as_str()) == default_model).unwrap_or(0);
+                self.available = available;
                 self.filter.take();
-                self.go(Page::Models);
+                self.go(SetupPage::Models);
                 self.cursor.chosen = at;
                 None
             }
-            Msg::Tried(Err(problem)) | Msg::Made(Err(problem)) => {
+            Msg::ConnectionTested(Err(problem)) | Msg::RepositoryCreated(Err(problem)) => {
                 self.busy = false;
                 self.problem = Some(problem);
                 None
@@ -201,13 +201,13 @@ impl State {
         }
     }
 
-    fn go(&mut self, page: Page) {
+    fn go(&mut self, page: SetupPage) {
         self.page = page;
         self.problem = None;
         self.cursor = Cursor::default();
     }
 
-    fn pressed(&mut self, key: Key) -> Option<Effect> {
+    fn on_key(&mut self, key: Key) -> Option<Effect> {
         if key == Key::ctrl('c') || key == Key::ctrl('q') {
             return Some(Effect::Quit);
         }
@@ -220,7 +220,7 @@ impl State {
                 let count = self.lines();
                 self.cursor.step(by, count);
             }
-            KeyCode::Backspace => self.written(
+            KeyCode::Backspace => self.edit_input(
                 |field| {
                     field.apply(Edit::Backspace);
                 },
@@ -233,7 +233,7 @@ impl State {
             KeyCode::Home => self.edit(Edit::Home),
             KeyCode::End => self.edit(Edit::End),
             KeyCode::Delete => self.edit(Edit::Delete),
-            _ if key == Key::ctrl('u') => self.written(
+            _ if key == Key::ctrl('u') => self.edit_input(
                 |field| {
                     field.apply(Edit::DeleteToStart);
                 },
@@ -241,7 +241,7 @@ impl State {
             ),
             _ => {
                 if let Some(typed) = key.typed() {
-                    self.written(|field| field.type_char(typed), |key| key.push(typed));
+                    self.edit_input(|field| field.type_char(typed), |key| key.push(typed));
                 }
             }
         }
@@ -249,7 +249,7 @@ impl State {
     }
 
     fn edit(&mut self, edit: Edit) {
-        self.written(
+        self.edit_input(
             |field| {
                 field.apply(edit);
             },
@@ -257,163 +257,162 @@ impl State {
         );
     }
 
-    /// Changes what is being written on this page.
-    fn written(&mut self, field: impl FnOnce(&mut Field), key: impl FnOnce(&mut String)) {
+    /// Edits the text input of this page.
+    fn edit_input(&mut self, field: impl FnOnce(&mut Field), key: impl FnOnce(&mut String)) {
         if self.busy {
             return;
         }
         self.problem = None;
         match self.page {
-            Page::Repository | Page::Ways => {}
-            Page::Address => field(&mut self.address),
-            Page::Key => {
+            SetupPage::Repository | SetupPage::Connections => {}
+            SetupPage::Address => field(&mut self.address),
+            SetupPage::Key => {
                 let mut text = self.key.expose().to_owned();
                 key(&mut text);
                 self.key = Secret::new(text);
             }
-            Page::Models => {
+            SetupPage::Models => {
                 field(&mut self.filter);
                 self.cursor = Cursor::default();
             }
-            Page::Budget => field(&mut self.budget),
+            SetupPage::Budget => field(&mut self.budget),
         }
     }
 
-    /// Returns how many lines can be chosen from.
+    /// Returns the number of lines to choose from.
     fn lines(&self) -> usize {
         match self.page {
-            Page::Ways => self.start.ways.len(),
-            Page::Models => self.models().count(),
-            Page::Repository | Page::Address | Page::Key | Page::Budget => 0,
+            SetupPage::Connections => self.start.connections.len(),
+            SetupPage::Models => self.models().count(),
+            SetupPage::Repository | SetupPage::Address | SetupPage::Key | SetupPage::Budget => 0,
         }
     }
 
-    /// Returns what the page asks, and what is to be known about it.
+    /// Returns the title of the page and an explanation.
     fn heading(&self) -> (String, Option<String>) {
         let (title, note) = match self.page {
-            Page::Repository => {
-                let why = if self.begun() {
-                    "Every agent begins where a branch is, so there has to be one. An empty commit is made, and no file is \
-                     touched. Agents see what is committed: commit your files before you hand out work."
+            SetupPage::Repository => {
+                let why = if self.has_repository() {
+                    "Agents start from a branch, so the repository needs a first commit. Matrix creates an empty one \
+                     and touches no files. Agents only see committed files: commit yours before you start."
                 } else {
-                    "Agents work in git: each on a branch of its own, and what they finish is merged. \
-                     `git init` is run here, with an empty first commit. No file is touched. Agents see what is \
-                     committed: commit your files before you hand out work."
+                    "Agents work in git, each on its own branch. Matrix runs `git init` here and creates an empty first \
+                     commit. It touches no files. Agents only see committed files: commit yours before you start."
                 };
-                (self.lack(), why)
+                (self.missing_question(), why)
             }
-            Page::Ways => ("How do you want to reach a model?".to_owned(), ""),
-            Page::Address => ("Where is the server?".to_owned(), "Any server that speaks OpenAI's interface will do."),
-            Page::Key => {
-                let way = self.way();
+            SetupPage::Connections => ("Which provider do you want to use?".to_owned(), ""),
+            SetupPage::Address => ("Server URL".to_owned(), "Any OpenAI-compatible server works."),
+            SetupPage::Key => {
+                let way = self.connection();
                 let optional = way.is_some_and(|way| way.needs != Needs::Key);
                 let note = if optional {
-                    "It is tried with one call that costs nothing, and kept in your own settings, never in a \
-                     repository. Leave it empty if the server wants none."
+                    "Matrix tests it with one free call and stores it in your user settings, never in the repository. \
+                     Leave it empty if the server needs none."
                 } else {
-                    "It is tried with one call that costs nothing, and kept in your own settings, never in a repository."
+                    "Matrix tests it with one free call and stores it in your user settings, never in the repository."
                 };
-                (format!("{}: the API key", way.map(|way| way.label.as_str()).unwrap_or_default()), note)
+                (format!("{}: API key", way.map(|way| way.label.as_str()).unwrap_or_default()), note)
             }
-            Page::Models if self.reached.models.is_empty() => (
-                "It answers, and does not say which models it has. Which one do you want?".to_owned(),
-                "Write its name as the server knows it.",
+            SetupPage::Models if self.available.models.is_empty() => (
+                "Connected. The server lists no models. Which model do you want to use?".to_owned(),
+                "Enter the model name that the server expects.",
             ),
-            Page::Models => ("It works. Which model?".to_owned(), ""),
-            Page::Budget => (
-                "What may one task cost, in dollars, before it stops and asks you?".to_owned(),
-                "It can be changed at any time, for each task and for the project.",
+            SetupPage::Models => ("Connected. Which model do you want to use?".to_owned(), ""),
+            SetupPage::Budget => (
+                "Budget per task in USD (pauses and asks when available)".to_owned(),
+                "You can change it at any time, for each task and for the project.",
             ),
         };
         (title, Some(note).filter(|note| !note.is_empty()).map(str::to_owned))
     }
 
-    /// Tells whether there is a repository, and only its first commit is missing.
-    fn begun(&self) -> bool {
+    /// Returns true if the repository exists and only its first commit is missing.
+    fn has_repository(&self) -> bool {
         self.start.no_commit.is_some()
     }
 
-    /// Returns what is missing before agents can work here, and the question about it.
-    fn lack(&self) -> String {
+    /// Returns the question about the missing repository or commit.
+    fn missing_question(&self) -> String {
         match (&self.start.no_commit, &self.start.no_repository) {
-            (Some(folder), _) => format!("The repository {folder} has no commit yet. Make the first one?"),
+            (Some(folder), _) => format!("The repository {folder} has no commits yet. Create the first one?"),
             (None, folder) => {
-                format!("{} is not a git repository. Make it one?", folder.as_deref().unwrap_or_default())
+                format!("{} is not a git repository. Create one?", folder.as_deref().unwrap_or_default())
             }
         }
     }
 
-    /// Returns the address that was written.
-    fn written_address(&self) -> String {
+    /// Returns the typed URL.
+    fn typed_address(&self) -> String {
         let text = self.address.content();
         let text = text.trim();
-        // Somebody who writes or pastes a whole address behind what stands there means that one.
+        // A whole URL typed or pasted after the prefilled `http://` replaces it.
         let last = ["http://", "https://"].into_iter().filter_map(|scheme| text.rfind(scheme)).max();
         last.map_or(text, |at| &text[at..]).to_owned()
     }
 
-    fn way(&self) -> Option<&Way> {
-        self.start.ways.get(self.chosen)
+    fn connection(&self) -> Option<&ConnectionOption> {
+        self.start.connections.get(self.chosen)
     }
 
-    /// Returns the models whose names have the letters that were typed.
-    fn models(&self) -> impl Iterator<Item = &Offered> {
+    /// Returns the models that match the filter.
+    fn models(&self) -> impl Iterator<Item = &ModelOption> {
         let wanted = self.filter.content().trim().to_lowercase();
-        self.reached.models.iter().filter(move |model| model.id.to_lowercase().contains(&wanted))
+        self.available.models.iter().filter(move |model| model.id.to_lowercase().contains(&wanted))
     }
 
     fn next(&mut self) -> Option<Effect> {
         match self.page {
-            Page::Repository => {
+            SetupPage::Repository => {
                 self.busy = true;
                 self.problem = None;
-                Some(Effect::MakeRepository)
+                Some(Effect::CreateRepository)
             }
-            Page::Ways => {
+            SetupPage::Connections => {
                 self.chosen = self.cursor.chosen;
-                let needs = self.way()?.needs;
+                let needs = self.connection()?.needs;
                 match needs {
-                    Needs::Key => self.go(Page::Key),
-                    Needs::Address => self.go(Page::Address),
-                    Needs::Nothing => return Some(self.try_it()),
+                    Needs::Key => self.go(SetupPage::Key),
+                    Needs::Address => self.go(SetupPage::Address),
+                    Needs::Nothing => return Some(self.test_connection()),
                 }
                 None
             }
-            Page::Address => {
-                let address = self.written_address();
+            SetupPage::Address => {
+                let address = self.typed_address();
                 let host = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
                 if host.is_none_or(|host| host.trim_matches('/').is_empty()) {
-                    self.problem = Some("an address looks like https://models.example.org/v1".to_owned());
+                    self.problem = Some("Enter a URL such as https://models.example.org/v1".to_owned());
                     return None;
                 }
-                self.go(Page::Key);
+                self.go(SetupPage::Key);
                 None
             }
-            Page::Key => {
-                let needed = self.way().is_some_and(|way| way.needs == Needs::Key);
+            SetupPage::Key => {
+                let needed = self.connection().is_some_and(|way| way.needs == Needs::Key);
                 if needed && self.key.is_empty() {
-                    self.problem = Some("paste or type the key; Esc goes back, Tab skips".to_owned());
+                    self.problem = Some("Paste or type the key. Esc goes back, Tab skips.".to_owned());
                     return None;
                 }
-                Some(self.try_it())
+                Some(self.test_connection())
             }
-            Page::Models => {
+            SetupPage::Models => {
                 let chosen = self.models().nth(self.cursor.chosen).map(|model| model.id.clone());
-                // A name that is not in the list may still be one: lists are not always complete.
+                // Lists may be incomplete: accept a typed name.
                 let typed = Some(self.filter.content().trim().to_owned()).filter(|typed| !typed.is_empty());
                 self.model = chosen.or(typed);
                 if self.model.is_none() {
-                    self.problem = Some("type the name of a model".to_owned());
+                    self.problem = Some("Enter a model name.".to_owned());
                     return None;
                 }
-                // What runs on this machine costs nothing.
-                if self.way().is_some_and(|way| way.needs == Needs::Nothing) {
+                // Local models are free.
+                if self.connection().is_some_and(|way| way.needs == Needs::Nothing) {
                     return Some(self.finish(None));
                 }
-                self.go(Page::Budget);
+                self.go(SetupPage::Budget);
                 None
             }
-            Page::Budget => match budget(&self.budget.content()) {
+            SetupPage::Budget => match budget(&self.budget.content()) {
                 Ok(budget) => Some(self.finish(budget)),
                 Err(problem) => {
                     self.problem = Some(problem);
@@ -423,52 +422,52 @@ impl State {
         }
     }
 
-    fn try_it(&mut self) -> Effect {
+    fn test_connection(&mut self) -> Effect {
         self.busy = true;
         self.problem = None;
-        Effect::Try(self.attempt())
+        Effect::TestConnection(self.attempt())
     }
 
-    fn attempt(&self) -> Attempt {
-        let way = self.way();
+    fn attempt(&self) -> ConnectionAttempt {
+        let way = self.connection();
         let address = match way {
-            Some(Way { needs: Needs::Address, .. }) => Some(self.written_address()),
+            Some(ConnectionOption { needs: Needs::Address, .. }) => Some(self.typed_address()),
             Some(way) => way.address.clone(),
             None => None,
         };
         let vendor = way.map_or(Vendor::Anthropic, |way| way.vendor);
         let keyed = way.is_some_and(|way| way.needs != Needs::Nothing) && !self.key.is_empty();
-        Attempt { vendor, address, key: keyed.then(|| Secret::new(self.key.expose().trim())) }
+        ConnectionAttempt { vendor, address, key: keyed.then(|| Secret::new(self.key.expose().trim())) }
     }
 
     fn finish(&self, budget: Option<MicroUsd>) -> Effect {
-        let chosen = self.reached.models.iter().find(|model| Some(&model.id) == self.model.as_ref());
-        let windowed = chosen.is_some_and(|model| model.windowed);
-        Effect::Finish(Box::new(Decided { attempt: self.attempt(), model: self.model.clone(), windowed, budget }))
+        let chosen = self.available.models.iter().find(|model| Some(&model.id) == self.model.as_ref());
+        let has_window = chosen.is_some_and(|model| model.has_window);
+        Effect::Finish(Box::new(SetupResult { attempt: self.attempt(), model: self.model.clone(), has_window, budget }))
     }
 
-    /// Leaves out what is left. What was tried and works is kept.
+    /// Skips the remaining pages. A tested connection is saved.
     fn skip(&self) -> Effect {
         match self.page {
-            Page::Repository | Page::Ways | Page::Address | Page::Key => Effect::Skip,
-            Page::Models | Page::Budget => self.finish(None),
+            SetupPage::Repository | SetupPage::Connections | SetupPage::Address | SetupPage::Key => Effect::Skip,
+            SetupPage::Models | SetupPage::Budget => self.finish(None),
         }
     }
 
     fn back(&mut self) -> Option<Effect> {
         if self.busy {
-            // What is being made is made; an answer need not be waited for.
-            self.busy = self.page == Page::Repository;
+            // Creating the repository cannot be cancelled; waiting for a test can.
+            self.busy = self.page == SetupPage::Repository;
             return None;
         }
         let before = match self.page {
-            Page::Repository => return Some(Effect::Quit),
-            Page::Ways => return Some(Effect::Skip),
-            Page::Address => Page::Ways,
-            Page::Key if self.way().is_some_and(|way| way.needs == Needs::Address) => Page::Address,
-            Page::Models if self.way().is_some_and(|way| way.needs != Needs::Nothing) => Page::Key,
-            Page::Key | Page::Models => Page::Ways,
-            Page::Budget => Page::Models,
+            SetupPage::Repository => return Some(Effect::Quit),
+            SetupPage::Connections => return Some(Effect::Skip),
+            SetupPage::Address => SetupPage::Connections,
+            SetupPage::Key if self.connection().is_some_and(|way| way.needs == Needs::Address) => SetupPage::Address,
+            SetupPage::Models if self.connection().is_some_and(|way| way.needs != Needs::Nothing) => SetupPage::Key,
+            SetupPage::Key | SetupPage::Models => SetupPage::Connections,
+            SetupPage::Budget => SetupPage::Models,
         };
         self.go(before);
         None
@@ -482,7 +481,9 @@ fn budget(text: &str) -> Result<Option<MicroUsd>, String> {
     }
     let parsed = number.replace(',', ".").parse::<f64>().ok().and_then(MicroUsd::from_dollars);
     let parsed = parsed.filter(|budget| budget.0 >= 10_000);
-    parsed.map(Some).ok_or_else(|| format!("\"{}\" is not an amount: write 2.50, or nothing for no limit", text.trim()))
+    parsed.map(Some).ok_or_else(|| {
+        format!("\"{}\" is not an amount. Enter e.g. 2.50, or leave it empty for no limit.", text.trim())
+    })
 }
 
 #[cfg(test)]

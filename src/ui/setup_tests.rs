@@ -7,14 +7,18 @@ use crate::base::keys::Chord;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
 use crate::ui::Cx;
 
-fn way(label: &str, needs: Needs) -> Way {
-    Way { label: label.to_owned(), note: String::new(), vendor: Vendor::Openai, address: None, needs }
+fn connection(label: &str, needs: Needs) -> ConnectionOption {
+    ConnectionOption { label: label.to_owned(), note: String::new(), vendor: Vendor::Openai, address: None, needs }
 }
 
 fn start() -> Start {
     Start {
         found: vec!["no key".to_owned()],
-        ways: vec![way("Vendor", Needs::Key), way("Local", Needs::Nothing), way("Another server", Needs::Address)],
+        connections: vec![
+            connection("Vendor", Needs::Key),
+            connection("Local", Needs::Nothing),
+            connection("Another server", Needs::Address),
+        ],
         ..Start::default()
     }
 }
@@ -24,9 +28,10 @@ fn press(state: &mut State, keys: &str) -> Vec<Effect> {
     chord.keys().iter().filter_map(|key| state.update(Msg::Input(Input::Key(*key)))).collect()
 }
 
-fn reached(ids: &[&str]) -> Msg {
-    let models = ids.iter().map(|id| Offered { id: (*id).to_owned(), note: String::new(), windowed: true }).collect();
-    Msg::Tried(Ok(Reached { models, usual: Some("m-2".to_owned()) }))
+fn available(ids: &[&str]) -> Msg {
+    let models =
+        ids.iter().map(|id| ModelOption { id: (*id).to_owned(), note: String::new(), has_window: true }).collect();
+    Msg::ConnectionTested(Ok(ModelList { models, default_model: Some("m-2".to_owned()) }))
 }
 
 fn drawn(state: &State, columns: u16, rows: u16) -> String {
@@ -39,16 +44,16 @@ fn drawn(state: &State, columns: u16, rows: u16) -> String {
 }
 
 #[test]
-fn four_presses_beside_the_key_decide_everything() {
+fn four_key_presses_complete_the_setup() {
     let mut state = State::new(start());
     assert_eq!(press(&mut state, "enter"), []);
     state.update(Msg::Input(Input::Paste("sk-secret-value\n".to_owned())));
-    let tried = Attempt { vendor: Vendor::Openai, address: None, key: Some(Secret::new("sk-secret-value")) };
-    assert_eq!(press(&mut state, "enter"), [Effect::Try(tried.clone())]);
+    let tried = ConnectionAttempt { vendor: Vendor::Openai, address: None, key: Some(Secret::new("sk-secret-value")) };
+    assert_eq!(press(&mut state, "enter"), [Effect::TestConnection(tried.clone())]);
     assert_eq!(press(&mut state, "enter x"), [], "nothing is taken while an answer is awaited");
-    state.update(reached(&["m-1", "m-2"]));
+    state.update(available(&["m-1", "m-2"]));
     assert_eq!(press(&mut state, "enter"), []);
-    let decided = Decided { attempt: tried, model: Some("m-2".to_owned()), windowed: true, budget: None };
+    let decided = SetupResult { attempt: tried, model: Some("m-2".to_owned()), has_window: true, budget: None };
     assert_eq!(press(&mut state, "enter"), [Effect::Finish(Box::new(decided))]);
 }
 
@@ -65,15 +70,15 @@ fn a_key_is_never_drawn_nor_printed() {
     press(&mut state, "ctrl-u");
     assert!(state.key.is_empty());
     assert_eq!(press(&mut state, "enter"), [], "without a key there is nothing to try");
-    assert!(drawn(&state, 100, 24).contains("paste or type the key"));
+    assert!(drawn(&state, 100, 24).contains("Paste or type the key"));
 }
 
 #[test]
-fn what_went_wrong_is_said_where_it_can_be_mended() {
+fn failed_test_is_shown_on_the_page() {
     let mut state = State::new(start());
     press(&mut state, "enter");
     press(&mut state, "k enter");
-    state.update(Msg::Tried(Err("the key is not accepted".to_owned())));
+    state.update(Msg::ConnectionTested(Err("the key is not accepted".to_owned())));
     assert!(drawn(&state, 100, 24).contains("the key is not accepted"));
     press(&mut state, "x");
     assert!(!drawn(&state, 100, 24).contains("the key is not accepted"));
@@ -81,19 +86,20 @@ fn what_went_wrong_is_said_where_it_can_be_mended() {
 }
 
 #[test]
-fn a_server_needs_an_address_and_may_want_no_key() {
+fn server_needs_a_url_and_maybe_a_key() {
     let mut state = State::new(start());
     press(&mut state, "down down enter");
     assert_eq!(press(&mut state, "enter"), []);
-    assert!(drawn(&state, 100, 24).contains("an address looks like"));
+    assert!(drawn(&state, 100, 24).contains("Enter a URL such as"));
     state.update(Msg::Input(Input::Paste("box:8000/v1".to_owned())));
     assert_eq!(press(&mut state, "enter"), []);
-    let attempt = Attempt { vendor: Vendor::Openai, address: Some("http://box:8000/v1".to_owned()), key: None };
-    assert_eq!(press(&mut state, "enter"), [Effect::Try(attempt)]);
+    let attempt =
+        ConnectionAttempt { vendor: Vendor::Openai, address: Some("http://box:8000/v1".to_owned()), key: None };
+    assert_eq!(press(&mut state, "enter"), [Effect::TestConnection(attempt)]);
 }
 
 #[test]
-fn an_address_is_understood_however_it_is_written() {
+fn pasted_url_replaces_the_prefix() {
     for (first, pasted, meant) in [
         ("", "https://models.example.org/v1", "https://models.example.org/v1"),
         ("", "\n  https://models.example.org/v1\n", "https://models.example.org/v1"),
@@ -108,55 +114,55 @@ fn an_address_is_understood_however_it_is_written() {
         state.update(Msg::Input(Input::Paste(pasted.to_owned())));
         press(&mut state, "enter");
         let effects = press(&mut state, "enter");
-        let [Effect::Try(attempt)] = effects.as_slice() else { panic!("{effects:?}") };
+        let [Effect::TestConnection(attempt)] = effects.as_slice() else { panic!("{effects:?}") };
         assert_eq!(attempt.address.as_deref(), Some(meant), "{pasted:?}");
     }
 }
 
 #[test]
-fn of_a_server_that_lists_no_models_a_name_is_asked_for() {
+fn server_without_model_list_asks_for_a_name() {
     let mut state = State::new(start());
     press(&mut state, "enter k enter");
-    state.update(Msg::Tried(Ok(Reached { models: Vec::new(), usual: None })));
+    state.update(Msg::ConnectionTested(Ok(ModelList { models: Vec::new(), default_model: None })));
     let screen = drawn(&state, 100, 24);
-    assert!(screen.contains("does not say which models it has") && screen.contains("the name of a model"), "{screen}");
+    assert!(screen.contains("lists no models") && screen.contains("model name"), "{screen}");
     assert_eq!(press(&mut state, "enter"), []);
-    assert!(drawn(&state, 100, 24).contains("type the name of a model"));
+    assert!(drawn(&state, 100, 24).contains("Enter a model name"));
     press(&mut state, "m i n e enter");
     let effects = press(&mut state, "enter");
     let [Effect::Finish(decided)] = effects.as_slice() else { panic!("{effects:?}") };
-    assert_eq!((decided.model.as_deref(), decided.windowed), (Some("mine"), false));
+    assert_eq!((decided.model.as_deref(), decided.has_window), (Some("mine"), false));
 }
 
 #[test]
-fn an_answer_need_not_be_waited_for() {
+fn pending_test_can_be_cancelled() {
     let mut state = State::new(start());
     press(&mut state, "enter k enter");
-    assert!(drawn(&state, 100, 24).contains("do not wait"));
+    assert!(drawn(&state, 100, 24).contains("Esc cancel"));
     assert_eq!(press(&mut state, "esc"), []);
-    assert_eq!(state.page, Page::Key);
-    assert_eq!(state.update(reached(&["m-1"])), None);
-    assert_eq!(state.page, Page::Key, "an answer that nobody waits for leads nowhere");
+    assert_eq!(state.page, SetupPage::Key);
+    assert_eq!(state.update(available(&["m-1"])), None);
+    assert_eq!(state.page, SetupPage::Key, "an answer that nobody waits for leads nowhere");
     assert_eq!(press(&mut state, "enter").len(), 1);
 }
 
 #[test]
-fn a_local_server_is_tried_at_once_and_any_name_can_be_typed() {
+fn local_server_is_tested_at_once_and_accepts_any_name() {
     let mut state = State::new(start());
     let effects = press(&mut state, "down enter");
-    assert!(matches!(effects.as_slice(), [Effect::Try(Attempt { key: None, .. })]), "{effects:?}");
-    for (typed, model, windowed) in [("o t", "other", true), ("x y z", "xyz", false)] {
+    assert!(matches!(effects.as_slice(), [Effect::TestConnection(ConnectionAttempt { key: None, .. })]), "{effects:?}");
+    for (typed, model, has_window) in [("o t", "other", true), ("x y z", "xyz", false)] {
         let mut state = state.clone();
-        state.update(reached(&["m-1", "m-2", "other"]));
+        state.update(available(&["m-1", "m-2", "other"]));
         press(&mut state, typed);
         let effects = press(&mut state, "enter");
         let [Effect::Finish(decided)] = effects.as_slice() else { panic!("{effects:?}") };
-        assert_eq!((decided.model.as_deref(), decided.windowed), (Some(model), windowed));
+        assert_eq!((decided.model.as_deref(), decided.has_window), (Some(model), has_window));
     }
 }
 
 #[test]
-fn everything_can_be_skipped_and_gone_back_from() {
+fn every_page_can_be_skipped_and_left() {
     for (keys, expected) in
         [("tab", Effect::Skip), ("esc", Effect::Skip), ("enter tab", Effect::Skip), ("ctrl-c", Effect::Quit)]
     {
@@ -165,19 +171,19 @@ fn everything_can_be_skipped_and_gone_back_from() {
     }
     let mut state = State::new(start());
     press(&mut state, "enter k enter");
-    state.update(reached(&["m-1"]));
+    state.update(available(&["m-1"]));
     let effects = press(&mut state, "tab");
     let [Effect::Finish(decided)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((decided.model.as_deref(), decided.attempt.key.is_some()), (None, true));
     assert_eq!(press(&mut state, "esc esc"), []);
-    assert_eq!(state.page, Page::Ways);
+    assert_eq!(state.page, SetupPage::Connections);
 }
 
 #[test]
-fn a_budget_is_an_amount_or_nothing() {
+fn budget_is_an_amount_or_empty() {
     let mut state = State::new(start());
     press(&mut state, "enter k enter");
-    state.update(reached(&["m-1"]));
+    state.update(available(&["m-1"]));
     press(&mut state, "enter a");
     assert_eq!(press(&mut state, "enter"), []);
     press(&mut state, "backspace 2 . 5");
@@ -187,25 +193,25 @@ fn a_budget_is_an_amount_or_nothing() {
 }
 
 #[test]
-fn a_folder_without_git_is_offered_a_repository_first() {
+fn folder_without_git_offers_a_repository_first() {
     let begin = Start { no_repository: Some("/home/me/new".to_owned()), ..start() };
     let mut state = State::new(begin.clone());
     assert!(drawn(&state, 100, 24).contains("/home/me/new is not a git repository."));
-    assert_eq!(press(&mut state, "enter"), [Effect::MakeRepository]);
-    state.update(Msg::Made(Err("no name for commits".to_owned())));
+    assert_eq!(press(&mut state, "enter"), [Effect::CreateRepository]);
+    state.update(Msg::RepositoryCreated(Err("no name for commits".to_owned())));
     assert!(drawn(&state, 100, 24).contains("no name for commits"));
-    assert_eq!(press(&mut state, "enter"), [Effect::MakeRepository]);
-    assert_eq!(state.update(Msg::Made(Ok(()))), None);
-    assert_eq!(state.page, Page::Ways);
+    assert_eq!(press(&mut state, "enter"), [Effect::CreateRepository]);
+    assert_eq!(state.update(Msg::RepositoryCreated(Ok(()))), None);
+    assert_eq!(state.page, SetupPage::Connections);
     let begun = State::new(Start { no_commit: Some("/home/me/new".to_owned()), ..start() });
     let screen = drawn(&begun, 100, 24);
     assert!(
-        screen.contains("/home/me/new has no commit yet") && screen.contains("Enter makes an empty commit"),
+        screen.contains("/home/me/new has no commits yet") && screen.contains("Enter: create an empty commit"),
         "{screen}"
     );
-    let mut ready = State::new(Start { ways: Vec::new(), ..begin });
+    let mut ready = State::new(Start { connections: Vec::new(), ..begin });
     press(&mut ready, "enter");
-    assert_eq!(ready.update(Msg::Made(Ok(()))), Some(Effect::Skip));
+    assert_eq!(ready.update(Msg::RepositoryCreated(Ok(()))), Some(Effect::Skip));
 }
 
 #[test]
@@ -214,33 +220,33 @@ fn it_fits_any_screen() {
         let mut state = State::new(start());
         drawn(&state, columns, rows);
         press(&mut state, "enter k enter");
-        state.update(reached(&["m-1", "m-2", "m-3", "m-4", "m-5", "m-6", "m-7", "m-8", "m-9"]));
+        state.update(available(&["m-1", "m-2", "m-3", "m-4", "m-5", "m-6", "m-7", "m-8", "m-9"]));
         drawn(&state, columns, rows);
     }
 }
 
 #[test]
-fn a_screen_too_small_for_a_page_says_so_and_what_was_typed_is_kept() {
+fn too_small_screen_keeps_the_input() {
     let mut state = State::new(start());
     press(&mut state, "enter");
     for (columns, rows) in [(20, 5), (29, 30), (80, 9)] {
         let text = drawn(&state, columns, rows);
         let words: String = text.replace(['"', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(&format!("{columns}x{rows} is too small")) && words.contains("Ctrl-C quits"), "{text}");
+        assert!(words.contains(&format!("too small ({columns}x{rows})")) && words.contains("Ctrl-C: quit"), "{text}");
     }
     for (columns, rows) in [(1, 1), (1, 40), (40, 1)] {
         drawn(&state, columns, rows);
     }
-    assert!(drawn(&state, 30, 10).contains("the API key"));
+    assert!(drawn(&state, 30, 10).contains("API key"));
 }
 
 #[test]
-fn the_keys_of_a_page_are_those_that_do_something() {
+fn page_hints_only_useful_keys() {
     let last = |state: &State| drawn(state, 100, 24).lines().last().unwrap_or_default().to_owned();
     let mut state = State::new(start());
     assert!(last(&state).contains("Up Down choose") && last(&state).contains("Enter next"), "{}", last(&state));
     press(&mut state, "enter x enter");
-    assert!(!last(&state).contains("Enter") && last(&state).contains("Esc do not wait"), "{}", last(&state));
-    state.update(reached(&[]));
+    assert!(!last(&state).contains("Enter") && last(&state).contains("Esc cancel"), "{}", last(&state));
+    state.update(available(&[]));
     assert!(!last(&state).contains("choose"), "there is nothing to choose from: {}", last(&state));
 }

@@ -1,4 +1,4 @@
-//! A screen for tests: keys in, text out. A project with tasks in every state, and sessions with every kind of entry.
+//! Test support: a screen driven by keys, a project with tasks in every state, and sessions with every kind of entry.
 
 mod fixture;
 mod screen;

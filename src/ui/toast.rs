@@ -1,12 +1,11 @@
-//! Short words to the person that go away by themselves. They take no keys and cover no more than they need.
+//! Short notices that disappear by themselves. They take no keys.
 
 use crate::base::Timestamp;
 use crate::engine::update::Level;
 
-/// How many are shown at once; older ones make room.
-const MOST: usize = 4;
+/// How many toasts are shown at once; the oldest is dropped.
+const MAX_TOASTS: usize = 4;
 
-/// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toast {
     pub level: Level,
@@ -14,12 +13,12 @@ pub struct Toast {
     pub until: Timestamp,
 }
 
-/// Those that are being shown, oldest first.
+/// The visible toasts, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Toasts(Vec<Toast>);
 
 impl Toasts {
-    /// Shows `text` for as long as it takes to read it. The same words again stay longer instead of standing twice.
+    /// Shows `text` for a time that depends on `level`. The same text again only extends that time.
     pub fn say(&mut self, level: Level, text: impl Into<String>, now: Timestamp) {
         let text = text.into();
         let seconds = match level {
@@ -29,19 +28,19 @@ impl Toasts {
         };
         self.0.retain(|toast| toast.text != text);
         self.0.push(Toast { level, text, until: now.later(std::time::Duration::from_secs(seconds)) });
-        if self.0.len() > MOST {
+        if self.0.len() > MAX_TOASTS {
             self.0.remove(0);
         }
     }
 
-    /// Forgets those whose time is over. Tells whether there were any.
+    /// Removes expired toasts. Returns true if there were any.
     pub fn expire(&mut self, now: Timestamp) -> bool {
         let before = self.0.len();
         self.0.retain(|toast| toast.until > now);
         before != self.0.len()
     }
 
-    /// Takes the newest away, if there is one.
+    /// Removes the newest toast. Returns true if there was one.
     pub fn dismiss(&mut self) -> bool {
         self.0.pop().is_some()
     }

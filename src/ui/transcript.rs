@@ -1,24 +1,24 @@
-//! The transcript of a task: entries folded from its events, what is being made right now, and where one reads.
+//! The transcript of a task: entries folded from its events, live output, and the reading position.
 //!
-//! Invariants: entries stand in the order of the log; finished ones are laid out once per width and never measured
-//! unless they are near what is seen; the place is (entry, row), so that nothing that arrives moves what is being
-//! read; memory is bounded however long a session is. Reads no file: older events are asked for and handed in.
+//! Invariants: entries are in log order. Finished entries are laid out once per width, and only near the visible rows.
+//! The position is (entry, row), so new entries do not move the text being read. Memory is bounded for sessions of any
+//! length. Reads no files: older events are requested and handed in.
 
 mod cache;
 mod entry;
 mod fold;
-mod lay;
+mod layout;
 mod log;
+mod match_count;
 mod moves;
 mod search;
 mod state;
-mod tally;
 mod view;
 mod viewport;
 
-pub use entry::{Id, Kind};
-pub use lay::{Page, last_printed, plain, prose};
-pub use moves::Target;
-pub use search::{Direction, Progress};
+pub use entry::{EntryId, EntryKind};
+pub use layout::{Page, last_output, plain, prose};
+pub use moves::JumpTarget;
+pub use search::{Direction, SearchProgress};
 pub use state::{PAGE, Transcript};
-pub use view::{Company, View, foot, found, has_foot, view};
+pub use view::{Responder, View, foot, found, has_foot, view};

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use crate::base::keys::{Input, Modifiers, Mouse, MouseButton, MouseKind};
 use crate::base::{Fault, MessageId, TaskId};
-use crate::engine::command::{Begun, Changes, Command, Draft, Outcome, Outgoing, Start, StopScope};
+use crate::engine::command::{Command, Outcome, Outgoing, StartOutcome, StopScope, TaskChanges, TaskDraft, TaskStart};
 use crate::engine::snapshot::ProfileView;
 use crate::engine::update::Update;
 use crate::model::Live;
-use crate::model::ask::{ChoiceId, Given};
+use crate::model::ask::{AskReply, ChoiceId};
 use crate::model::live::Activity;
 use crate::model::message::Delivery;
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 use crate::ui::action::Context;
 use crate::ui::testing::{Screen, events};
-use crate::ui::{Effect, Msg, Purpose, Redraw, Tag};
+use crate::ui::{Drafts, EditPurpose, Effect, Msg, Redraw, Tag};
 
 fn created(task: TaskId) -> Outcome {
-    Outcome::Created { task, title: "Docs".to_owned(), start: Begun::Yes }
+    Outcome::Created { task, title: "Docs".to_owned(), start: StartOutcome::Yes }
 }
 
 fn last_tag(screen: &Screen) -> Tag {
@@ -29,7 +29,7 @@ fn last_tag(screen: &Screen) -> Tag {
 }
 
 #[test]
-fn one_can_write_at_once_and_enter_sends_it_to_the_selected_task() {
+fn typing_starts_in_the_composer_and_enter_sends() {
     let mut screen = Screen::new(120, 40);
     let root = screen.ids().root;
     screen.typed("fix the login").keys("enter");
@@ -39,7 +39,7 @@ fn one_can_write_at_once_and_enter_sends_it_to_the_selected_task() {
 }
 
 #[test]
-fn a_message_that_could_not_be_sent_is_back_in_the_composer() {
+fn unsent_message_returns_to_the_composer() {
     let mut screen = Screen::new(120, 40);
     screen.typed("precious words").keys("enter");
     let tag = last_tag(&screen);
@@ -49,7 +49,7 @@ fn a_message_that_could_not_be_sent_is_back_in_the_composer() {
 }
 
 #[test]
-fn the_cursor_stands_where_one_writes() {
+fn cursor_is_in_the_focused_input() {
     let mut screen = Screen::new(120, 40);
     let empty = screen.cursor().unwrap();
     screen.typed("日本");
@@ -61,7 +61,7 @@ fn the_cursor_stands_where_one_writes() {
 }
 
 #[test]
-fn the_mode_says_how_a_message_reaches_an_agent_at_work() {
+fn delivery_mode_is_sent_with_the_message() {
     let mut screen = Screen::new(120, 40);
     let login = screen.ids().login;
     screen.select(login);
@@ -73,40 +73,43 @@ fn the_mode_says_how_a_message_reaches_an_agent_at_work() {
 }
 
 #[test]
-fn a_new_task_is_made_beside_or_below_and_as_a_draft_if_wanted() {
+fn new_task_is_sibling_subtask_or_draft() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
     screen.select(ids.login).keys("esc n").typed("rate limits").keys("enter");
-    let draft = Draft { title: "rate limits".to_owned(), ..Draft::default() };
-    let expected = Command::Create { parent: ids.root, before: Some(ids.docs), draft, start: Start::Now };
+    let draft = TaskDraft { title: "rate limits".to_owned(), ..TaskDraft::default() };
+    let expected = Command::Create { parent: ids.root, before: Some(ids.docs), draft, start: TaskStart::Now };
     assert_eq!(screen.commands(), [expected]);
     screen.keys("N").typed("later").keys("alt-enter");
-    let draft = Draft { title: "later".to_owned(), ..Draft::default() };
-    assert_eq!(screen.commands(), [Command::Create { parent: ids.login, before: None, draft, start: Start::Draft }]);
+    let draft = TaskDraft { title: "later".to_owned(), ..TaskDraft::default() };
+    assert_eq!(
+        screen.commands(),
+        [Command::Create { parent: ids.login, before: None, draft, start: TaskStart::Draft }]
+    );
 }
 
 #[test]
-fn who_does_the_work_is_chosen_from_a_list_that_narrows() {
+fn profile_is_selected_from_a_filtered_list() {
     let mut snapshot = crate::ui::testing::snapshot();
     snapshot.project.profiles = [("engineer", "Builds"), ("reviewer", "Judges"), ("project:scout", "Looks")]
         .map(|(name, description)| ProfileView { name: name.to_owned(), description: description.to_owned() })
         .to_vec();
     let mut screen = Screen::of(120, 40, snapshot);
     screen.keys("esc n").typed("judge it").keys("tab");
-    assert!(screen.shows("who does the work?") && screen.shows("Judges"));
+    assert!(screen.shows("which profile?") && screen.shows("Judges"));
     screen.typed("judg").keys("enter");
     assert!(screen.shows("profile  reviewer") && screen.shows("judge it"));
     screen.keys("enter");
     let commands = screen.commands();
     let [Command::Create { draft, .. }] = commands.as_slice() else { panic!("{commands:?}") };
     assert_eq!((draft.title.as_str(), draft.profile.as_deref()), ("judge it", Some("reviewer")));
-    // Where no task is being made there is nobody to choose.
+    // Without a new task there is no profile to choose.
     screen.keys("r tab");
-    assert!(!screen.shows("who does the work?"));
+    assert!(!screen.shows("which profile?"));
 }
 
 #[test]
-fn a_task_that_was_just_made_is_selected_unless_one_is_writing() {
+fn new_task_is_selected_unless_the_user_is_writing() {
     let mut screen = Screen::new(120, 40);
     let docs = screen.ids().docs;
     screen.keys("esc n").typed("x").keys("enter");
@@ -124,7 +127,7 @@ fn a_task_that_was_just_made_is_selected_unless_one_is_writing() {
 fn a_task_is_selected_when_the_reply_arrives_before_the_tree_has_it() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
-    let [docs, root] = [ids.docs, ids.root].map(|id| screen.model.world.task(id).unwrap().clone());
+    let [docs, root] = [ids.docs, ids.root].map(|id| screen.model.project.task(id).unwrap().clone());
     let arrive = |screen: &mut Screen| {
         for task in [&docs, &root] {
             screen.msg(Msg::Engine(Update::Task { task: Box::new(task.clone()) }));
@@ -148,7 +151,7 @@ fn a_task_is_selected_when_the_reply_arrives_before_the_tree_has_it() {
 }
 
 #[test]
-fn a_question_is_answered_in_place_by_its_digit_and_one_is_back_where_one_was() {
+fn digit_answers_and_returns_the_focus() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
     screen.typed("half a sentence").keys("ctrl-n");
@@ -157,37 +160,37 @@ fn a_question_is_answered_in_place_by_its_digit_and_one_is_back_where_one_was() 
     let commands = screen.commands();
     assert_eq!(
         commands[0],
-        Command::Answer { task: ids.callback, ask: ids.ask, reply: Given::Choice(ChoiceId::Option(1)) }
+        Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(1)) }
     );
     assert!(matches!(&commands[1], Command::Send { message, .. } if message.text == "half a sentence goes on"));
 }
 
 #[test]
-fn a_question_is_answered_in_ones_own_words() {
+fn question_is_answered_with_text() {
     let mut screen = Screen::new(80, 24);
     let ids = screen.ids();
-    screen.keys("esc a i").typed("neither 1 nor 2").keys("enter");
-    let reply = Given::Text("neither 1 nor 2".to_owned());
+    screen.keys("esc a").typed("neither 1 nor 2").keys("enter");
+    let reply = AskReply::Text("neither 1 nor 2".to_owned());
     assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
 }
 
 #[test]
-fn a_question_in_a_transcript_opens_where_it_is_answered() {
+fn question_in_transcript_opens_its_card() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
-    let ask = screen.model.world.task(ids.callback).unwrap().asks[0].clone();
+    let ask = screen.model.project.task(ids.callback).unwrap().asks[0].clone();
     let raised = crate::ui::testing::event(900, 3, crate::model::Body::AskRaised(ask));
     screen.select(ids.callback).engine(Update::Event { task: ids.callback, event: Arc::new(raised) });
-    screen.keys("esc enter enter 1");
+    screen.keys("tab enter enter 1");
     assert_eq!(
         screen.commands(),
-        [Command::Answer { task: ids.callback, ask: ids.ask, reply: Given::Choice(ChoiceId::Option(0)) }]
+        [Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(0)) }]
     );
     assert_eq!(screen.model.contexts()[0], Context::Transcript, "one is back where one was");
 }
 
 #[test]
-fn the_log_stays_at_its_end_and_older_events_do_not_move_it() {
+fn log_follows_its_end_and_keeps_position() {
     let mut screen = Screen::new(120, 14);
     let login = screen.ids().login;
     screen.answers = false;
@@ -204,23 +207,32 @@ fn the_log_stays_at_its_end_and_older_events_do_not_move_it() {
 }
 
 #[test]
-fn a_digit_answers_only_what_can_be_read() {
+fn digit_answers_only_an_open_question() {
     let mut screen = Screen::new(120, 40);
     screen.keys("esc tab 1");
     assert_eq!(screen.commands(), [], "the first press opens the question");
     screen.keys("9");
-    assert_eq!(screen.commands(), [], "there is no ninth choice");
-    screen.keys("1");
+    assert_eq!(screen.commands(), [], "there is no ninth choice, so it is text");
+    screen.keys("backspace 1");
     assert_eq!(screen.commands().len(), 1);
 }
 
 #[test]
-fn nothing_that_arrives_moves_the_focus_or_eats_a_key() {
+fn enter_confirms_a_dialog() {
+    let mut screen = Screen::new(120, 40);
+    screen.keys("ctrl-q");
+    assert!(screen.shows("yes ⏎"), "{}", screen.text());
+    screen.keys("enter");
+    assert_eq!(screen.commands(), [Command::Quit]);
+}
+
+#[test]
+fn updates_never_move_the_focus() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
     screen.select(ids.login).typed("one ");
-    let mut asking = screen.model.world.task(ids.docs).unwrap().clone();
-    asking.asks = screen.model.world.task(ids.callback).unwrap().asks.clone();
+    let mut asking = screen.model.project.task(ids.docs).unwrap().clone();
+    asking.asks = screen.model.project.task(ids.callback).unwrap().asks.clone();
     asking.asks[0].id = crate::base::AskId::from_ulid(ulid::Ulid::from_parts(5, 5));
     screen.engine(Update::Task { task: Box::new(asking) });
     for event in events(ids.login) {
@@ -233,11 +245,11 @@ fn nothing_that_arrives_moves_the_focus_or_eats_a_key() {
 }
 
 #[test]
-fn notifications_come_once_and_only_while_one_looks_elsewhere() {
+fn notifications_are_sent_once_while_unfocused() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
-    let mut asking = screen.model.world.task(ids.docs).unwrap().clone();
-    asking.asks = screen.model.world.task(ids.callback).unwrap().asks.clone();
+    let mut asking = screen.model.project.task(ids.docs).unwrap().clone();
+    asking.asks = screen.model.project.task(ids.callback).unwrap().asks.clone();
     asking.asks[0].id = crate::base::AskId::from_ulid(ulid::Ulid::from_parts(5, 5));
     screen.msg(Msg::Input(Input::Focus(false)));
     screen.effects.clear();
@@ -247,11 +259,11 @@ fn notifications_come_once_and_only_while_one_looks_elsewhere() {
 }
 
 #[test]
-fn one_is_told_of_a_failure_and_of_silence() {
+fn failure_and_completion_are_notified() {
     let mut screen = Screen::new(120, 40);
     screen.msg(Msg::Input(Input::Focus(false)));
     let ids = screen.ids();
-    let mut failed = screen.model.world.task(ids.login).unwrap().clone();
+    let mut failed = screen.model.project.task(ids.login).unwrap().clone();
     failed.node.status = crate::model::Status::Failed;
     failed.activity = Activity::Stopped;
     screen.effects.clear();
@@ -265,13 +277,13 @@ fn one_is_told_of_a_failure_and_of_silence() {
     };
     assert_eq!(told(&screen), ["2 tasks failed"]);
     screen.engine(Update::Live { task: ids.wide, live: Live::Activity { activity: Activity::Idle } });
-    assert_eq!(told(&screen)[1..], ["no agent is at work any more"]);
+    assert_eq!(told(&screen)[1..], ["All agents have stopped"]);
 }
 
 #[test]
-fn an_update_that_changes_nothing_costs_no_frame() {
+fn unchanged_update_needs_no_redraw() {
     let mut screen = Screen::new(120, 40);
-    let same = screen.model.world.task(screen.ids().login).unwrap().clone();
+    let same = screen.model.project.task(screen.ids().login).unwrap().clone();
     screen.redraw = Redraw::No;
     screen.engine(Update::Task { task: Box::new(same) });
     assert_eq!(screen.redraw, Redraw::No);
@@ -284,23 +296,23 @@ fn the_screen_can_be_sent_to_another_thread() {
 }
 
 #[test]
-fn the_title_of_the_terminal_says_what_the_header_says() {
+fn terminal_title_matches_the_header() {
     let mut screen = Screen::new(120, 40);
     assert!(screen.effects.contains(&Effect::SetTitle { title: "? 1 ● 2 ✗ 1 matrix".to_owned() }));
     let ids = screen.ids();
-    let mut calm = screen.model.world.task(ids.callback).unwrap().clone();
+    let mut calm = screen.model.project.task(ids.callback).unwrap().clone();
     calm.asks.clear();
     screen.engine(Update::Task { task: Box::new(calm) });
     assert!(screen.effects.contains(&Effect::SetTitle { title: "● 2 ✗ 1 matrix".to_owned() }));
 }
 
 #[test]
-fn deleting_needs_a_yes_and_enter_is_none() {
+fn delete_needs_an_explicit_yes() {
     let mut screen = Screen::new(120, 40);
     let login = screen.ids().login;
     screen.select(login).keys("esc D enter");
-    assert_eq!(screen.commands(), []);
-    screen.keys("n D y");
+    assert_eq!(screen.commands(), [], "Enter cancels");
+    screen.keys("D y");
     assert_eq!(screen.commands(), [Command::Delete { task: login }]);
     let root = screen.ids().root;
     screen.select(root).keys("D y");
@@ -312,7 +324,7 @@ fn tasks_are_renamed_reordered_moved_and_marked() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
     screen.select(ids.docs).keys("esc r").typed(" for people").keys("enter");
-    let changes = Changes { title: Some("docs for people".to_owned()), ..Changes::default() };
+    let changes = TaskChanges { title: Some("docs for people".to_owned()), ..TaskChanges::default() };
     assert_eq!(screen.commands(), [Command::Update { task: ids.docs, changes }]);
     screen.keys("K");
     let order = vec![ids.docs, ids.login, ids.wide, ids.draft, ids.closed];
@@ -323,42 +335,42 @@ fn tasks_are_renamed_reordered_moved_and_marked() {
     let colour = Some(Some(crate::model::task::Colour::Purple));
     assert_eq!(
         screen.commands(),
-        [Command::Update { task: ids.docs, changes: Changes { colour, ..Changes::default() } }]
+        [Command::Update { task: ids.docs, changes: TaskChanges { colour, ..TaskChanges::default() } }]
     );
     screen.keys("b").typed("2.50").keys("enter");
     let budget = Some(Some(crate::base::MicroUsd(2_500_000)));
     assert_eq!(
         screen.commands(),
-        [Command::Update { task: ids.docs, changes: Changes { budget, ..Changes::default() } }]
+        [Command::Update { task: ids.docs, changes: TaskChanges { budget, ..TaskChanges::default() } }]
     );
     screen.keys("b").typed("much").keys("enter");
     assert!(screen.shows("is not an amount"));
 }
 
 #[test]
-fn the_description_is_edited_outside_and_unchanged_text_changes_nothing() {
+fn unchanged_description_sends_no_command() {
     let mut screen = Screen::new(120, 40);
     let docs = screen.ids().docs;
     screen.select(docs).keys("esc e");
-    let purpose = Purpose::Description(docs);
+    let purpose = EditPurpose::Description(docs);
     assert!(screen.effects.contains(&Effect::OpenEditor { purpose, text: String::new() }));
     screen.commands();
-    screen.msg(Msg::Edited { purpose, text: Some(String::new()) }).msg(Msg::Edited { purpose, text: None });
+    screen.msg(Msg::EditorClosed { purpose, text: Some(String::new()) }).msg(Msg::EditorClosed { purpose, text: None });
     assert_eq!(screen.commands(), []);
-    screen.msg(Msg::Edited { purpose, text: Some("new words".to_owned()) });
+    screen.msg(Msg::EditorClosed { purpose, text: Some("new words".to_owned()) });
     assert_eq!(screen.commands().len(), 1);
 }
 
 #[test]
-fn a_message_not_read_yet_is_a_chip_and_can_be_taken_back() {
+fn unread_message_is_a_chip_and_can_be_withdrawn() {
     let mut screen = Screen::new(120, 40);
     let login = screen.ids().login;
     screen.select(login);
     let id = MessageId::from_ulid(ulid::Ulid::from_parts(3, 3));
-    let mut view = screen.model.world.task(login).unwrap().clone();
-    view.unread.push(Message::new(id, screen.now, Source::User, "and the docs"));
+    let mut view = screen.model.project.task(login).unwrap().clone();
+    view.unread.push(Message::new(id, screen.now, MessageSource::User, "and the docs"));
     screen.engine(Update::Task { task: Box::new(view) });
-    assert!(screen.shows("not read yet:  and the docs"));
+    assert!(screen.shows("queued:  and the docs"));
     screen.keys("ctrl-r");
     assert_eq!(screen.commands(), [Command::Withdraw { task: login, messages: vec![id] }]);
     assert!(screen.shows("› and the docs"), "the words come back to be changed");
@@ -371,7 +383,7 @@ fn slash_and_at_complete() {
     screen.typed("/stop_a");
     assert!(screen.shows("/stop_all"));
     screen.keys("tab");
-    assert!(screen.shows("Stop them?"));
+    assert!(screen.shows("Stop agents?"));
     screen.keys("n").typed("look at @sto");
     assert!(screen.effects.contains(&Effect::ListFiles { task: root, query: "sto".to_owned() }));
     screen.msg(Msg::Files { task: root, query: "sto".to_owned(), paths: vec!["src/store.rs".to_owned()] });
@@ -381,7 +393,7 @@ fn slash_and_at_complete() {
 }
 
 #[test]
-fn an_answer_to_an_older_question_about_files_is_ignored() {
+fn outdated_file_list_is_ignored() {
     let mut screen = Screen::new(120, 40);
     let root = screen.ids().root;
     screen.typed("@ab").msg(Msg::Files { task: root, query: "a".to_owned(), paths: vec!["zzz".to_owned()] });
@@ -389,13 +401,13 @@ fn an_answer_to_an_older_question_about_files_is_ignored() {
 }
 
 #[test]
-fn a_large_paste_is_a_chip_and_a_paste_never_acts() {
+fn paste_never_triggers_actions() {
     let mut screen = Screen::new(120, 40);
     screen.paste(&"line\n".repeat(100));
     assert!(screen.shows("[paste 1: 100 lines]"));
     screen.keys("esc").paste("qD");
     assert_eq!(screen.commands(), []);
-    assert!(screen.shows("nothing is being written here"));
+    assert!(screen.shows("No text input is focused"));
     screen.keys("i").paste("/tmp/shot.png");
     assert!(
         screen.effects.iter().any(|effect| matches!(effect, Effect::Attach { path, .. } if path == "/tmp/shot.png"))
@@ -403,29 +415,32 @@ fn a_large_paste_is_a_chip_and_a_paste_never_acts() {
 }
 
 #[test]
-fn drafts_are_kept_as_they_are_written() {
+fn drafts_are_saved_while_typing() {
     let mut screen = Screen::new(120, 40);
     let root = screen.ids().root;
     screen.typed("ab");
     let last = screen.effects.iter().rev().find(|effect| matches!(effect, Effect::SaveDrafts { .. }));
-    assert_eq!(last, Some(&Effect::SaveDrafts { drafts: vec![(root, "ab".to_owned())] }));
+    assert_eq!(
+        last,
+        Some(&Effect::SaveDrafts { drafts: Drafts { messages: vec![(root, "ab".to_owned())], answers: Vec::new() } })
+    );
 }
 
 #[test]
-fn chords_show_what_can_follow_and_esc_gives_them_up() {
+fn chords_show_next_keys_and_esc_cancels() {
     let mut screen = Screen::new(120, 40);
     screen.keys("esc g");
-    assert!(screen.shows("g …") && screen.shows("Show what the task has changed"), "{}", screen.text());
+    assert!(screen.shows("g …") && screen.shows("Show the task's changes"), "{}", screen.text());
     screen.keys("esc");
     assert!(!screen.shows("g …"));
     screen.keys("g x");
-    assert!(screen.shows("g x means nothing here"));
+    assert!(screen.shows("g x is not bound here"));
     screen.keys("g d");
     assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::LoadDiff { .. })));
 }
 
 #[test]
-fn every_pane_is_reached_with_tab_also_on_a_small_screen() {
+fn tab_reaches_every_pane() {
     for size in [(120, 40), (80, 24)] {
         let mut screen = Screen::new(size.0, size.1);
         let mut seen = Vec::new();
@@ -438,15 +453,15 @@ fn every_pane_is_reached_with_tab_also_on_a_small_screen() {
 }
 
 #[test]
-fn quitting_asks_while_agents_work_and_ctrl_c_needs_two() {
+fn quit_asks_while_agents_run_and_ctrl_c_needs_two() {
     let mut screen = Screen::new(120, 40);
     screen.keys("esc q");
-    assert!(screen.shows("2 agents are at work"));
+    assert!(screen.shows("2 agents running"));
     screen.keys("y");
     assert_eq!(screen.commands(), [Command::Quit]);
     let mut screen = Screen::new(120, 40);
     screen.typed("text").keys("ctrl-c");
-    assert!(screen.shows("emptied; Up brings it back"));
+    assert!(screen.shows("Cleared. Up to restore."));
     screen.keys("up");
     assert!(screen.shows("› text"));
     screen.keys("ctrl-c ctrl-c ctrl-c");
@@ -454,19 +469,19 @@ fn quitting_asks_while_agents_work_and_ctrl_c_needs_two() {
 }
 
 #[test]
-fn stopping_one_is_at_once_and_stopping_all_asks() {
+fn stopping_all_asks_first() {
     let mut screen = Screen::new(120, 40);
     let login = screen.ids().login;
     screen.select(login).keys("esc X");
     assert_eq!(screen.commands(), [Command::Stop { scope: StopScope::Task(login) }]);
-    screen.keys(":").typed("every agent").keys("enter");
-    assert!(screen.shows("Stop them?"));
+    screen.keys(":").typed("all agents").keys("enter");
+    assert!(screen.shows("Stop agents?"));
     screen.keys("y");
     assert_eq!(screen.commands(), [Command::Stop { scope: StopScope::All }]);
 }
 
 #[test]
-fn another_process_holds_the_project_and_nothing_is_changed() {
+fn read_only_project_is_never_changed() {
     let mut screen = Screen::new(120, 40);
     screen.model.settings.read_only = Some("another mxd (pid 7) holds this project".to_owned());
     screen.typed("hello").keys("enter");
@@ -475,10 +490,10 @@ fn another_process_holds_the_project_and_nothing_is_changed() {
 }
 
 #[test]
-fn nothing_moves_by_itself_when_nobody_works() {
+fn idle_screen_has_no_tick() {
     let mut screen = Screen::new(120, 40);
     assert!(screen.model.next_tick(screen.now).is_some(), "elapsed times count");
-    for view in screen.model.world.tasks().cloned().collect::<Vec<_>>() {
+    for view in screen.model.project.tasks().cloned().collect::<Vec<_>>() {
         let live = Live::Activity { activity: Activity::Idle };
         screen.engine(Update::Live { task: view.node.id, live });
     }
@@ -486,7 +501,7 @@ fn nothing_moves_by_itself_when_nobody_works() {
 }
 
 #[test]
-fn what_a_hidden_task_writes_costs_no_frame_and_no_layout() {
+fn hidden_task_costs_no_frame_and_no_layout() {
     let mut screen = Screen::new(120, 40);
     let ids = screen.ids();
     screen.select(ids.login).select(ids.root);
@@ -500,7 +515,7 @@ fn what_a_hidden_task_writes_costs_no_frame_and_no_layout() {
 }
 
 #[test]
-fn streaming_lays_nothing_out_before_it_is_drawn() {
+fn streaming_lays_out_only_when_drawn() {
     let mut screen = Screen::new(120, 40);
     let login = screen.ids().login;
     screen.select(login).text();
@@ -515,7 +530,7 @@ fn streaming_lays_nothing_out_before_it_is_drawn() {
 }
 
 #[test]
-fn a_lost_update_means_a_new_snapshot_and_reading_again() {
+fn resync_takes_a_snapshot_and_reloads() {
     let mut screen = Screen::new(120, 40);
     let login = screen.ids().login;
     screen.select(login);
@@ -544,7 +559,7 @@ fn the_mouse_selects_scrolls_and_drags() {
     let row = screen.text().lines().position(|line| line.contains("   green")).unwrap();
     screen.msg(mouse(MouseKind::Press(MouseButton::Left), 60, u16::try_from(row).unwrap()));
     let colour = Some(Some(crate::model::task::Colour::Green));
-    let changes = Changes { colour, ..Changes::default() };
+    let changes = TaskChanges { colour, ..TaskChanges::default() };
     assert_eq!(screen.commands(), [Command::Update { task: ids.login, changes }]);
     screen.resize(120, 16);
     screen.msg(mouse(MouseKind::ScrollUp, 80, 5));
@@ -552,7 +567,7 @@ fn the_mouse_selects_scrolls_and_drags() {
 }
 
 #[test]
-fn any_size_and_any_key_is_survived() {
+fn any_size_and_any_key_is_safe() {
     let keys = [
         "j", "k", "G", "g g", "enter", "tab", "esc", "d", "4", "5", "space", "/", "x", "enter", "n", "v", "y", "?",
         "esc", "Z",

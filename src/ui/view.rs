@@ -1,4 +1,4 @@
-//! Drawing of the screen: panes, then what lies above them. Changes nothing; draws only what is visible.
+//! Draws the screen: panes, then layers. Read-only; draws only visible rows.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -11,15 +11,14 @@ use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::action::Action;
+use crate::ui::draw::{self, Edge};
 use crate::ui::layer::Layer;
 use crate::ui::layout::{self, Layout, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
-use crate::ui::paint::{self, Edge};
 use crate::ui::toast::Toast;
-use crate::ui::{asks, composer, detail, header, hints, layer, tabs, transcript, tree, words as say};
+use crate::ui::{asks, composer, detail, header, hints, labels, layer, tabs, transcript, tree};
 
-/// Draws everything.
 pub fn view(model: &Model, cx: &Cx<'_>, frame: &mut Frame<'_>) {
     let area = frame.area();
     let cursor = draw(model, cx, area, frame.buffer_mut());
@@ -29,50 +28,58 @@ pub fn view(model: &Model, cx: &Cx<'_>, frame: &mut Frame<'_>) {
 }
 
 fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
-    paint::clear(buffer, screen, cx.theme, Role::Background);
+    draw::clear(buffer, screen, cx.theme, Role::Background);
     let places = model.layout;
-    // Between a resize and the message about it the places may be those of another screen.
+    // Between a resize and its message the layout may be for another size.
     if places.screen != screen || places.shape == Shape::Tiny {
-        tiny(model, cx, screen, buffer);
+        draw_too_small(model, cx, screen, buffer);
         return None;
     }
     header::view(model, cx, places.header, buffer);
     frames(model, cx, &places, buffer);
     let on_top = model.layers.is_empty();
     let has = |pane: Pane| on_top && model.focus == pane;
-    let task = model.world.task(model.selected());
-    tree::view(&model.tree, &model.world, cx, has(Pane::Tree), places.tree, buffer);
-    asks::strip(&model.asks, &model.world, cx, &model.key_of(Action::NextAsk), places.strip, buffer);
-    let answer = asks::view(&model.asks, &model.world, cx, has(Pane::Asks), places.asks, buffer);
+    let task = model.project.task(model.selected());
+    tree::view(&model.tree, &model.project, cx, has(Pane::Tree), places.tree, buffer);
+    asks::strip(&model.asks, &model.project, cx, &model.key_of(Action::NextAsk), places.strip, buffer);
+    asks::view(&model.asks, &model.project, cx, has(Pane::Asks), places.asks, buffer);
     let end = model.key_of(Action::Bottom);
-    let looks_on = model.settings.read_only.is_some();
-    let has_model = model.world.project.model.is_some() || task.is_some_and(|task| task.model.is_some());
-    let company = match (looks_on, has_model) {
-        (true, _) => transcript::Company::Elsewhere,
-        (false, true) => transcript::Company::Model,
-        (false, false) => transcript::Company::Nobody,
+    let read_only = model.settings.read_only.is_some();
+    let has_model = model.project.info.model.is_some() || task.is_some_and(|task| task.model.is_some());
+    let responder = match (read_only, has_model) {
+        (true, _) => transcript::Responder::Elsewhere,
+        (false, true) => transcript::Responder::Model,
+        (false, false) => transcript::Responder::Nobody,
     };
     let send = model.key_of(Action::SendReview);
     let with = detail::With {
-        transcript: transcript::View { task, focused: has(Pane::Detail), end: &end, company },
+        transcript: transcript::View { task, focused: has(Pane::Detail), end: &end, responder },
         review: &model.review,
         send: &send,
-        world: &model.world,
+        project: &model.project,
     };
     let remark = detail::view(&model.detail, with, cx, places.detail, buffer);
     let withdraw = model.key_of(Action::Withdraw);
-    let plight = model.plight();
-    let with =
-        composer::View { task, focused: has(Pane::Composer), withdraw: &withdraw, looks_on, plight: plight.as_deref() };
-    let written = composer::view(&model.composer, &with, cx, places.composer, buffer);
+    let stuck_reason = model.stuck_reason();
+    let with = composer::View {
+        task,
+        focused: has(Pane::Composer),
+        withdraw: &withdraw,
+        read_only,
+        stuck_reason: stuck_reason.as_deref(),
+    };
+    let written = match model.card().and_then(|(_, id)| model.project.ask(id)) {
+        Some((_, ask)) => asks::card(&model.asks, ask, cx, has(Pane::Composer), places.composer, buffer),
+        None => composer::view(&model.composer, &with, cx, places.composer, buffer),
+    };
     hints::view(model, cx, places.hints, buffer);
     if has(Pane::Composer) {
         completion(model, cx, &places, buffer);
     }
-    let mut cursor = written.or(answer.filter(|_| model.asks.is_writing())).or(remark);
+    let mut cursor = written.or(remark);
     for (layer, above) in model.layers.iter().zip((0..model.layers.len()).rev()) {
-        // Two boxes in the same place are harder to read than one; this one is there again when the other is gone.
-        if above == 0 || !layer.gives_way() {
+        // Two boxes on top of each other are hard to read; this one is shown again when the other closes.
+        if above == 0 || !layer.is_hidden_below() {
             cursor = layer::view(layer, model, cx, screen, buffer);
         }
     }
@@ -81,10 +88,10 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
     cursor
 }
 
-/// Says politely that nothing fits, and what must be known all the same.
-fn tiny(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
-    let (columns, rows) = layout::LEAST;
-    let total = model.world.total();
+/// Draws that the screen is too small, plus open questions and running agents.
+fn draw_too_small(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+    let (columns, rows) = layout::MIN_SIZE;
+    let total = model.project.total();
     let glyphs = cx.theme.glyphs;
     let mut lines = Vec::new();
     if let Some(Layer::Confirm(confirm)) = model.layers.last() {
@@ -92,22 +99,22 @@ fn tiny(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
         lines.push((confirm.title.clone(), Role::Ask));
         lines.push((format!("{} yes, {} no", key(Action::Yes), key(Action::No)), Role::Text));
     } else {
-        lines.push((format!("{}x{} is too small:", screen.width, screen.height), Role::Text));
-        lines.push((format!("Matrix needs {columns}x{rows}."), Role::Text));
+        lines.push(("Terminal too small:".to_owned(), Role::Text));
+        lines.push((format!("{}x{}. Need {columns}x{rows}.", screen.width, screen.height), Role::Text));
     }
     if total.asks > 0 {
-        let word = if total.asks == 1 { "asks you" } else { "ask you" };
+        let word = if total.asks == 1 { "question" } else { "questions" };
         lines.push((format!("{} {} {word}", glyphs.ask, total.asks), Role::Ask));
     }
     if total.working > 0 {
         lines.push((format!("{} {} working", glyphs.working, total.working), Role::Working));
     }
-    lines.push((format!("{} quits.", model.key_of(Action::Quit)), Role::Muted));
+    lines.push((format!("{}: quit", model.key_of(Action::Quit)), Role::Muted));
     let rows = lines.into_iter().flat_map(|(text, role)| {
         wrap::spans(&[words::Span::new(text, role)], usize::from(screen.width).max(1), &[], &[], Break::Words)
     });
     for (row, y) in rows.zip(0..screen.height) {
-        paint::line(buffer, screen, y, &row.line(cx.theme));
+        draw::line(buffer, screen, y, &row.line(cx.theme));
     }
 }
 
@@ -124,19 +131,20 @@ fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
         for x in line.x..line.right() {
             buffer.set_string(x, line.y, cx.theme.glyphs.rule, style);
         }
-        let note = model.world.task(model.selected()).map(|task| detail::head_note(task, cx, usize::from(line.width)));
+        let note =
+            model.project.task(model.selected()).map(|task| detail::head_note(task, cx, usize::from(line.width)));
         let note = note.unwrap_or_default();
-        paint::heading_line(buffer, line, style, &sending(model, cx, line, &note), &note, cx.theme);
+        draw::heading_line(buffer, line, style, &composer_title(model, cx, line, &note), &note, cx.theme);
         return;
     }
     let on_top = model.layers.is_empty();
     let left_focus = on_top && matches!(model.focus, Pane::Tree | Pane::Asks);
     if places.left.width > 0 {
         let note = tree_note(model, cx);
-        paint::frame(buffer, places.left, cx.theme, edge(left_focus), &Line::from("tasks"), &note);
+        draw::frame(buffer, places.left, cx.theme, edge(left_focus), &Line::from("tasks"), &note);
         if on_top && model.focus == Pane::Asks {
-            // The frame is shared; the title says which part has the keys.
-            retitle(cx, places.left, "tasks", buffer);
+            // Tree and asks share the frame; the title shows which has the focus.
+            draw_title(cx, places.left, "tasks", buffer);
         }
     }
     if places.asks_rule.height > 0 {
@@ -146,40 +154,59 @@ fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     }
     let right_focus = on_top && matches!(model.focus, Pane::Detail | Pane::Composer);
     let (title, note) = detail_title(model, cx, places.right);
-    paint::frame(buffer, places.right, cx.theme, edge(right_focus), &title, &note);
-    let beside = tabs::beside(model, cx);
-    let title = sending(model, cx, places.composer_rule, &beside);
-    rule(cx, places.composer_rule, right_focus, false, &title, &beside, buffer);
+    draw::frame(buffer, places.right, cx.theme, edge(right_focus), &title, &note);
+    let task_tab_line = tabs::task_tab_line(model, cx);
+    let title = composer_title(model, cx, places.composer_rule, &task_tab_line);
+    rule(cx, places.composer_rule, right_focus, false, &title, &task_tab_line, buffer);
 }
 
-/// Says while a message is being written to an agent at work when it will be read, and which key changes that; in a word
-/// where `note` leaves no more room on the line.
-fn sending<'a>(model: &Model, cx: &Cx<'_>, line: Rect, note: &Line<'_>) -> Line<'a> {
-    let task = model.world.task(model.selected()).filter(|task| task.alive || task.is_working());
+/// Returns the title of the composer: who asks, or how a message is delivered.
+fn composer_title<'a>(model: &Model, cx: &Cx<'_>, line: Rect, note: &Line<'_>) -> Line<'a> {
+    let Some((task, id)) = model.card() else { return delivery_line(model, cx, line, note) };
+    let place = model.asks.items().iter().position(|(_, item)| *item == id).unwrap_or(0) + 1;
+    let count = match model.asks.len() {
+        0 | 1 => String::new(),
+        count => format!("  {place} of {count}"),
+    };
+    let room = usize::from(line.width).saturating_sub(note.width() + width::of(&count) + 16);
+    let title = width::truncate(&model.project.title(task), room.max(8), width::Cut::End, cx.theme.glyphs.ellipsis)
+        .into_owned();
+    Line::from(vec![
+        Span::styled(format!("{} ", cx.theme.glyphs.ask), cx.theme.style(Role::Ask)),
+        Span::styled(title, cx.theme.style(Role::Title)),
+        Span::styled(" asks", cx.theme.style(Role::Ask)),
+        Span::styled(count, cx.theme.style(Role::Muted)),
+    ])
+}
+
+/// Returns the delivery mode of the message being written to a running agent, with the key that changes it. Shortened
+/// if `note` leaves no room.
+fn delivery_line<'a>(model: &Model, cx: &Cx<'_>, line: Rect, note: &Line<'_>) -> Line<'a> {
+    let task = model.project.task(model.selected()).filter(|task| task.alive || task.is_working());
     let writes = model.layers.is_empty() && model.focus == Pane::Composer;
     if task.is_none() || !writes || model.settings.read_only.is_some() {
         return Line::default();
     }
     let mode = model.composer.mode;
-    let said = |words: String| {
+    let styled = |words: String| {
         Line::from(vec![
             Span::styled(model.key_of(Action::CycleMode), cx.theme.style(Role::Key)),
             Span::styled(words, cx.theme.style(Role::Muted)),
         ])
     };
-    let whole = said(format!(" {}: {}", say::mode(mode), say::mode_means(mode)));
+    let whole = styled(format!(" {}: {}", labels::delivery(mode), labels::delivery_time(mode)));
     if whole.width() + note.width() + 9 <= usize::from(line.width) {
         whole
     } else {
-        said(format!(" {}", say::mode(mode)))
+        styled(format!(" {}", labels::delivery(mode)))
     }
 }
 
-fn retitle(cx: &Cx<'_>, area: Rect, title: &str, buffer: &mut Buffer) {
+fn draw_title(cx: &Cx<'_>, area: Rect, title: &str, buffer: &mut Buffer) {
     buffer.set_string(area.x + 2, area.y, title, cx.theme.style(Role::Title));
 }
 
-/// Draws a line across a frame, with its own title.
+/// Draws a rule with a title across a frame.
 fn rule(
     cx: &Cx<'_>,
     area: Rect,
@@ -200,7 +227,7 @@ fn rule(
     buffer.set_string(area.x, area.y, glyphs.tee_right, style);
     buffer.set_string(area.right() - 1, area.y, glyphs.tee_left, style);
     let heading = cx.theme.style(if focused { Role::TitleFocus } else { Role::Title });
-    paint::heading_line(buffer, area, heading, title, note, cx.theme);
+    draw::heading_line(buffer, area, heading, title, note, cx.theme);
 }
 
 fn tree_note<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
@@ -208,14 +235,14 @@ fn tree_note<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
 }
 
 fn detail_title<'a>(model: &Model, cx: &Cx<'_>, area: Rect) -> (Line<'a>, Line<'a>) {
-    let Some(task) = model.world.task(model.selected()) else { return (Line::default(), Line::default()) };
+    let Some(task) = model.project.task(model.selected()) else { return (Line::default(), Line::default()) };
     let title = sanitize::line(&task.node.title).into_owned();
     let title = if title.trim().is_empty() { "untitled".to_owned() } else { title };
     let room = usize::from(area.width).saturating_sub(width::of(&title).min(usize::from(area.width) / 2) + 10);
     (Line::from(title), detail::head_note(task, cx, room))
 }
 
-/// Offers how to go on with what is being written.
+/// Draws the completion popup.
 fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     let Some(popup) = &model.composer.popup else { return };
     let theme = cx.theme;
@@ -223,8 +250,8 @@ fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) 
     if area.height < 3 {
         return;
     }
-    paint::clear(buffer, area, theme, Role::Popup);
-    let inner = paint::frame(buffer, area, theme, Edge::Focused, &Line::default(), &Line::default());
+    draw::clear(buffer, area, theme, Role::Popup);
+    let inner = draw::frame(buffer, area, theme, Edge::Focused, &Line::default(), &Line::default());
     let height = usize::from(inner.height);
     let top = (popup.cursor.chosen + 1).saturating_sub(height);
     for ((at, offer), y) in popup.offers.iter().enumerate().skip(top).zip(0..inner.height) {
@@ -235,18 +262,18 @@ fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) 
             width::Cut::Middle,
             theme.glyphs.ellipsis,
         );
-        let end = paint::text(buffer, row, (1, 0), &label, theme.style(Role::Text));
+        let end = draw::text(buffer, row, (1, 0), &label, theme.style(Role::Text));
         let room = usize::from(row.right().saturating_sub(end + 3));
-        let note = paint::fit(&offer.note, room, theme.glyphs);
-        paint::right(buffer, Rect { width: row.width.saturating_sub(1), ..row }, 0, &note, theme.style(Role::Muted));
+        let note = draw::fit(&offer.note, room, theme.glyphs);
+        draw::right(buffer, Rect { width: row.width.saturating_sub(1), ..row }, 0, &note, theme.style(Role::Muted));
         if at == popup.cursor.chosen {
-            paint::tint(buffer, row, theme.style(Role::Selection));
+            draw::tint(buffer, row, theme.style(Role::Selection));
         }
     }
 }
 
-/// Draws short words in the upper right corner, the newest lowest; over a layer above the bottom line, because what is
-/// typed into one stands at its top.
+/// Draws toasts in the upper right corner, the newest lowest. With an open layer they are at the bottom, because the
+/// input of a layer is at its top.
 fn toasts(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     let theme = cx.theme;
     let screen = places.screen;
@@ -255,7 +282,7 @@ fn toasts(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
     let last = screen.bottom().saturating_sub(1);
     let mut y = screen.y + 2;
     if !model.layers.is_empty() {
-        // Where not all fit, the newest do.
+        // If not all fit, keep the newest.
         let high = |boxes: &[Vec<words::Row>]| boxes.iter().map(|rows| rows.len() + 2).sum::<usize>();
         while high(&boxes) > usize::from(last.saturating_sub(y)) && !boxes.is_empty() {
             boxes.remove(0);
@@ -270,11 +297,11 @@ fn toasts(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
         if area.bottom() > last {
             break;
         }
-        paint::clear(buffer, area, theme, Role::Popup);
-        let inner = paint::frame(buffer, area, theme, Edge::Quiet, &Line::default(), &Line::default());
+        draw::clear(buffer, area, theme, Role::Popup);
+        let inner = draw::frame(buffer, area, theme, Edge::Quiet, &Line::default(), &Line::default());
         for (row, at) in rows.iter().zip(0..inner.height) {
             let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(1), ..inner };
-            paint::line(buffer, inner, at, &row.line(theme));
+            draw::line(buffer, inner, at, &row.line(theme));
         }
         y = area.bottom();
     }

@@ -22,7 +22,7 @@ fn login(columns: u16, rows: u16) -> Screen {
 }
 
 #[test]
-fn a_tiny_screen_says_so_politely_and_what_must_be_known() {
+fn tiny_screen_shows_questions_and_quit_key() {
     let mut screen = Screen::new(20, 5);
     screen.assert_looks("tiny-20x5");
     screen.resize(1, 1).resize(0, 0).resize(20, 5);
@@ -30,13 +30,13 @@ fn a_tiny_screen_says_so_politely_and_what_must_be_known() {
 }
 
 #[test]
-fn nothing_is_sent_or_chosen_on_a_screen_that_shows_nothing() {
+fn tiny_screen_sends_and_selects_nothing() {
     let mut screen = Screen::new(20, 5);
     screen.typed("kept").keys("enter ctrl-n enter");
     assert_eq!(screen.commands(), []);
     screen.resize(120, 40);
     assert!(screen.shows("› kept"), "what was typed is not lost: {}", screen.text());
-    // Leaving works, and asks first while agents are at work.
+    // Quitting works, and asks first while agents run.
     screen.resize(20, 5).keys("ctrl-q");
     assert!(screen.shows("Quit?"), "{}", screen.text());
     assert_eq!(screen.commands(), []);
@@ -45,7 +45,7 @@ fn nothing_is_sent_or_chosen_on_a_screen_that_shows_nothing() {
 }
 
 #[test]
-fn without_colour_the_selection_and_the_states_can_still_be_told() {
+fn selection_and_states_are_visible_without_colour() {
     let mut screen = login(120, 40);
     screen.keys("esc");
     screen.theme = Theme::standard(Appearance::Dark, ColourDepth::None, &Glyphs::UNICODE);
@@ -73,7 +73,7 @@ fn sixteen_colours_are_enough() {
 }
 
 #[test]
-fn ascii_alone_draws_the_same_screen() {
+fn ascii_glyphs_draw_the_same_screen() {
     let mut screen = login(80, 24);
     screen.theme = Theme::standard(Appearance::Dark, ColourDepth::True, &Glyphs::ASCII);
     screen.msg(crate::ui::Msg::ThemeChanged);
@@ -82,13 +82,13 @@ fn ascii_alone_draws_the_same_screen() {
 }
 
 #[test]
-fn what_is_said_is_seen_above_whatever_is_open_and_covers_no_line_to_write_in() {
+fn toasts_are_above_layers_and_never_cover_inputs() {
     for (columns, rows) in [(80, 24), (120, 40), (200, 60), (40, 10)] {
         for keys in [":", "?", "S", "n", "g s", "g a"] {
             let mut screen = Screen::new(columns, rows);
             screen.keys("esc").keys(keys);
             let cursor = screen.cursor();
-            screen.msg(Msg::Said { level: Level::Error, text: "the disk is full".to_owned() });
+            screen.msg(Msg::Notice { level: Level::Error, text: "the disk is full".to_owned() });
             let text = screen.text();
             let at = text.lines().position(|line| line.contains("the disk is full"));
             assert!(at.is_some(), "{keys} at {columns}x{rows}:\n{text}");
@@ -101,24 +101,24 @@ fn what_is_said_is_seen_above_whatever_is_open_and_covers_no_line_to_write_in() 
 }
 
 #[test]
-fn the_newest_words_are_seen_where_not_all_fit_above_a_dialog() {
+fn newest_toasts_win_over_a_dialog() {
     let mut screen = Screen::new(80, 14);
     screen.keys("esc").keys("n");
     for number in 1..=4 {
-        screen.msg(Msg::Said { level: Level::Info, text: format!("word {number}") });
+        screen.msg(Msg::Notice { level: Level::Info, text: format!("word {number}") });
     }
     assert!(screen.shows("word 4") && !screen.shows("word 1"), "{}", screen.text());
 }
 
 #[test]
-fn while_one_writes_to_an_agent_at_work_the_line_above_says_when_it_is_read() {
+fn delivery_is_shown_while_writing_to_a_running_agent() {
     for (columns, rows) in [(80, 24), (120, 40)] {
         let mut screen = login(columns, rows);
         assert!(screen.shows("Ctrl-T steer: at its next step"), "{}", screen.text());
         screen.keys("ctrl-t");
-        assert!(screen.shows("Ctrl-T next: after this turn"), "{}", screen.text());
+        assert!(screen.shows("Ctrl-T next: after its turn"), "{}", screen.text());
         screen.keys("ctrl-t");
-        assert!(screen.shows("Ctrl-T interrupt: at once"), "{}", screen.text());
+        assert!(screen.shows("Ctrl-T interrupt: now"), "{}", screen.text());
         let docs = screen.ids().docs;
         screen.select(docs);
         assert!(!screen.shows("Ctrl-T"), "nobody is at work there: {}", screen.text());
@@ -129,7 +129,7 @@ fn while_one_writes_to_an_agent_at_work_the_line_above_says_when_it_is_read() {
 }
 
 #[test]
-fn no_dialog_breaks_on_a_screen_of_any_small_size() {
+fn dialogs_survive_any_small_size() {
     for keys in [":", "?", "S", "n", "r", "b", "c", "M", "D", "m", "g s", "g a", "g r", "g s enter", "a", "q", "g"] {
         for (columns, rows) in [(1, 1), (2, 2), (5, 1), (20, 5), (39, 9), (40, 10), (41, 11), (99, 12), (300, 4)] {
             let mut screen = login(120, 40);
@@ -144,7 +144,7 @@ fn no_dialog_breaks_on_a_screen_of_any_small_size() {
 }
 
 #[test]
-fn a_selection_that_is_turned_over_is_one_bar_whatever_stands_in_it() {
+fn reversed_selection_is_one_bar() {
     for depth in [ColourDepth::Ansi16, ColourDepth::None] {
         let mut screen = login(80, 24);
         screen.keys("esc");
@@ -164,7 +164,7 @@ fn a_selection_that_is_turned_over_is_one_bar_whatever_stands_in_it() {
 }
 
 #[test]
-fn without_colour_only_the_open_tab_is_turned_over() {
+fn only_the_open_tab_is_reversed_without_colour() {
     let mut screen = login(80, 24);
     screen.keys("esc");
     screen.theme = Theme::standard(Appearance::Dark, ColourDepth::None, &Glyphs::UNICODE);
@@ -178,7 +178,7 @@ fn without_colour_only_the_open_tab_is_turned_over() {
 }
 
 #[test]
-fn that_one_is_not_at_the_end_is_said_on_a_line_that_hides_nothing() {
+fn not_following_note_has_its_own_line() {
     for (columns, rows) in [(120, 24), (80, 20)] {
         let mut screen = login(columns, rows);
         screen.keys("esc enter k k");
@@ -193,7 +193,7 @@ fn that_one_is_not_at_the_end_is_said_on_a_line_that_hides_nothing() {
 }
 
 #[test]
-fn a_long_path_in_the_info_is_read_and_copied_to_its_end() {
+fn long_path_in_info_wraps_and_copies() {
     let mut screen = login(80, 24);
     let mut task = screen.task(screen.ids().login).clone();
     let path = format!("/home/ann/{}/end-of-it", "deep/".repeat(20));
@@ -209,7 +209,7 @@ fn a_long_path_in_the_info_is_read_and_copied_to_its_end() {
 }
 
 #[test]
-fn what_is_unfolded_or_chosen_at_the_end_stays_in_sight() {
+fn unfolding_at_the_end_keeps_it_visible() {
     for keys in ["esc enter enter", "esc enter v"] {
         let mut screen = Screen::new(120, 16);
         let task = screen.ids().login;

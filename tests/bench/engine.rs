@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use mxd::base::TaskId;
-use mxd::engine::command::{Command, Draft, Start};
+use mxd::engine::command::{Command, TaskDraft, TaskStart};
 use mxd::engine::update::Update;
 use mxd::model::Status;
 use mxd::model::event::StopReason;
 use mxd::model::usage::Tokens;
-use mxd::provider::{ApiError, Call, Listed, Provider, Response, ResponseBlock, Signal};
+use mxd::provider::{ApiError, ListedModel, Provider, ProviderRequest, Response, ResponseBlock, Signal};
 use mxd::store::{Durability, RealDisk, Sessions};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Barrier, mpsc};
@@ -131,12 +131,12 @@ impl AtOnce {
 impl Provider for AtOnce {
     fn respond(
         &self,
-        call: Call,
+        call: ProviderRequest,
         _: mpsc::Sender<Signal>,
         _: CancellationToken,
     ) -> BoxFuture<'_, Result<Response, ApiError>> {
         Box::pin(async move {
-            let number = self.number(&call.body.whole());
+            let number = self.number(&call.body.to_bytes());
             if number == 0 {
                 self.all.wait().await;
                 self.begun
@@ -146,11 +146,11 @@ impl Provider for AtOnce {
         })
     }
 
-    fn count_tokens(&self, _: Call, _: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
+    fn count_tokens(&self, _: ProviderRequest, _: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<Listed>, ApiError>> {
+    fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<ListedModel>, ApiError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
@@ -268,11 +268,11 @@ async fn with_engine(task: Task, agents: usize, turns: usize, files: usize) -> O
     let site = Site::with_files(files)?;
     let provider = Arc::new(AtOnce::new(agents, turns, task));
     let handle = site.open(agents + 1, Arc::clone(&provider) as Arc<dyn Provider>).await?;
-    let (snapshot, mut watcher) = handle.look().await?;
+    let (snapshot, mut watcher) = handle.subscribe().await?;
     let begun = Instant::now();
     for number in 0..agents {
-        let draft = Draft { title: format!("Agent {number}"), ..Draft::default() };
-        handle.command(Command::Create { parent: snapshot.root, before: None, draft, start: Start::Now }).await?;
+        let draft = TaskDraft { title: format!("Agent {number}"), ..TaskDraft::default() };
+        handle.command(Command::Create { parent: snapshot.root, before: None, draft, start: TaskStart::Now }).await?;
     }
     let mut passed = 0;
     while passed < agents {
@@ -344,7 +344,7 @@ fn boot_row(report: &mut Report) -> Outcome {
     let start = || -> Outcome {
         runtime.block_on(async {
             let handle = site.open(AGENTS + 1, Arc::clone(&provider) as Arc<dyn Provider>).await?;
-            let (snapshot, _) = handle.look().await?;
+            let (snapshot, _) = handle.subscribe().await?;
             let awake = snapshot.tasks.iter().filter(|task| task.alive).count();
             handle.quit().await;
             if snapshot.quiet && awake == 0 { Ok(()) } else { Err(format!("{awake} are awake").into()) }

@@ -12,7 +12,7 @@ use mxd::model::event::{
     ToolResult, TurnEnded, VERSION,
 };
 use mxd::model::fold::SessionState;
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::usage::{Tokens, Usage};
 use mxd::store::{line, session};
 
@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
         if turn.is_multiple_of(16) {
             let id = MessageId::fresh(self.ids);
             let at = Timestamp::from_millis(1_700_000_000_000);
-            self.push(Message::new(id, at, Source::User, text(300)))?;
+            self.push(Message::new(id, at, MessageSource::User, text(300)))?;
             self.push(MessagesConsumed { ids: vec![id] })?;
         }
         self.turn(turn)

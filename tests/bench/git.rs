@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use mxd::base::{IdSource, SystemClock, TaskId, TurnId};
-use mxd::git::radar::Radar;
+use mxd::git::conflict_scan::ConflictScanner;
 use mxd::git::snapshot::FILE_CAP;
-use mxd::git::{Start, Wanted, Worktrees, branch};
+use mxd::git::{BranchStart, WorktreeSpec, Worktrees, branch};
 use tokio::runtime::Runtime;
 
 use crate::Outcome;
@@ -67,7 +67,7 @@ fn snapshots(report: &mut Report, bench: &Bench) -> Outcome {
         return Ok(());
     }
     let wanted = bench.wanted();
-    let start = Start::Branch("main".to_owned());
+    let start = BranchStart::Branch("main".to_owned());
     bench.runtime.block_on(bench.worktrees.create(&wanted, &start))?;
     let other = bench.top.with_file_name("other");
     git(&bench.top, &["worktree", "add", "--quiet", "--detach", &other.display().to_string()])?;
@@ -123,7 +123,7 @@ fn radar(report: &mut Report, bench: &Bench) -> Outcome {
         || {
             Ok(bench
                 .runtime
-                .block_on(Radar::default().clashes(
+                .block_on(ConflictScanner::default().conflicts_between(
                     bench.worktrees.main(),
                     &branches,
                     &std::collections::BTreeMap::new(),
@@ -154,14 +154,14 @@ impl Bench {
         Ok(Self { runtime, worktrees, ids, top: top.to_owned() })
     }
 
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> WorktreeSpec {
         let task = TaskId::fresh(&self.ids);
-        Wanted { task, branch: branch::name(task, "bench"), path: self.worktrees.path_for(task, "bench") }
+        WorktreeSpec { task, branch: branch::name(task, "bench"), path: self.worktrees.path_for(task, "bench") }
     }
 
     fn make(&self, count: usize) -> Outcome {
-        let all: Vec<Wanted> = (0..count).map(|_| self.wanted()).collect();
-        let start = Start::Branch("main".to_owned());
+        let all: Vec<WorktreeSpec> = (0..count).map(|_| self.wanted()).collect();
+        let start = BranchStart::Branch("main".to_owned());
         let made = futures::future::join_all(all.iter().map(|wanted| self.worktrees.create(wanted, &start)));
         for standing in self.runtime.block_on(made) {
             standing?;

@@ -12,9 +12,9 @@ use mxd::agent::conversation::Conversation;
 use mxd::base::{Secret, SystemClock, TaskId};
 use mxd::model::conversation::Wire;
 use mxd::model::event::SessionConfig;
-use mxd::provider::encode::{body, encode_speech};
+use mxd::provider::encode::{body, encode_message};
 use mxd::provider::http::{HttpProvider, Timeouts};
-use mxd::provider::{BodyOptions, Credential, Segment};
+use mxd::provider::{BodyOptions, Credential, EncodedMessage};
 use mxd::store::Durability;
 
 use crate::report::{Report, Row, Target, Unit};
@@ -92,7 +92,7 @@ struct Stand {
     runtime: tokio::runtime::Runtime,
     endpoint: Endpoint,
     config: SessionConfig,
-    segments: Vec<Segment>,
+    segments: Vec<EncodedMessage>,
 }
 
 impl Stand {
@@ -111,8 +111,8 @@ impl Stand {
         let events = stand.run(Durability::Os)?;
         let conversation = Conversation::replay(&events);
         stand.config = conversation.config().map(|config| config.as_ref().clone()).unwrap_or_default();
-        for speech in conversation.speeches() {
-            stand.segments.push(encode_speech(stand.config.wire, speech, &NoBlobs)?);
+        for speech in conversation.role_messages() {
+            stand.segments.push(encode_message(stand.config.wire, speech, &NoBlobs)?);
         }
         Ok(stand)
     }
@@ -144,7 +144,8 @@ impl Stand {
         let client = mxd::net::client(&url.parse()?, Duration::from_secs(5), |builder| builder)?;
         for end in (1..=self.segments.len()).step_by(2) {
             let body = body(&self.config, &self.segments[..end], &BodyOptions::streaming());
-            let answer = client.post(&url).header("content-type", "application/json").body(body.whole()).send().await?;
+            let answer =
+                client.post(&url).header("content-type", "application/json").body(body.to_bytes()).send().await?;
             std::hint::black_box(answer.bytes().await?);
         }
         Ok(())

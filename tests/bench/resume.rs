@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use mxd::base::TaskId;
 use mxd::model::event::StopReason;
 use mxd::model::usage::Tokens;
-use mxd::provider::{ApiError, Call, Listed, Provider, Response, ResponseBlock, Signal};
+use mxd::provider::{ApiError, ListedModel, Provider, ProviderRequest, Response, ResponseBlock, Signal};
 use mxd::store::Durability;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -104,7 +104,7 @@ struct FirstRequest {
 impl Provider for FirstRequest {
     fn respond(
         &self,
-        _: Call,
+        _: ProviderRequest,
         _: mpsc::Sender<Signal>,
         _: CancellationToken,
     ) -> BoxFuture<'_, Result<Response, ApiError>> {
@@ -122,11 +122,11 @@ impl Provider for FirstRequest {
         Box::pin(std::future::ready(Ok(response)))
     }
 
-    fn count_tokens(&self, _: Call, _: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
+    fn count_tokens(&self, _: ProviderRequest, _: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<Listed>, ApiError>> {
+    fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<ListedModel>, ApiError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }

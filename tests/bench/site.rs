@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mxd::base::{IdSource, ProjectId, SystemClock, TaskId, Timestamp, TurnId};
 use mxd::config::paths::Home;
 use mxd::config::{Environment, Merged, merge};
-use mxd::engine::models::Choice;
-use mxd::engine::{Handle, Options};
+use mxd::engine::models::CommandLineChoice;
+use mxd::engine::{EngineOptions, Handle};
 use mxd::model::event::{AssistantText, StopReason, TaskChanged, TurnEnded};
 use mxd::model::tree::Tree;
 use mxd::model::{Project, Status, TaskNode};
@@ -67,11 +67,11 @@ impl Site {
     pub async fn open(&self, most: usize, provider: Arc<dyn Provider>) -> Outcome<Handle> {
         let mut merged: Merged = merge(&Environment::new(|_| None), &[])?;
         merged.settings.max_running = u32::try_from(most)?;
-        let options = Options {
+        let options = EngineOptions {
             home: self.home.clone(),
             project: self.project.clone(),
             merged,
-            choice: Choice::default(),
+            choice: CommandLineChoice::default(),
             budget: None,
             hold: false,
             scripted: Some(provider),

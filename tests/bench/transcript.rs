@@ -10,7 +10,7 @@ use mxd::base::{IdSource, ProjectId, TaskId, Timestamp};
 use mxd::engine::snapshot::{ProjectView, Snapshot, TaskView};
 use mxd::model::{Event, Status, TaskNode};
 use mxd::theme::{Appearance, ColourDepth, Glyphs, Theme};
-use mxd::ui::review::Notes;
+use mxd::ui::review::ReviewNotes;
 use mxd::ui::{Cx, Effect, Model, Msg, Settings, Setup, update, view};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -73,8 +73,8 @@ impl Stage {
             snapshot,
             keys: BTreeMap::new(),
             settings: Settings::default(),
-            drafts: Vec::new(),
-            reviews: Notes::default(),
+            drafts: mxd::ui::Drafts::default(),
+            reviews: ReviewNotes::default(),
         });
         if !problems.is_empty() {
             return Err(format!("{problems:?}").into());

@@ -5,21 +5,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
-use mxd::agent::driver::{self, Setup};
+use mxd::agent::driver::{self, RunSetup};
 use mxd::agent::machine::Limits;
-use mxd::agent::prepare::{Toolbox, Tools, WorktreePreparer};
-use mxd::agent::prompt::Card;
+use mxd::agent::prompt::TaskBrief;
+use mxd::agent::segment::{SegmentTools, ToolSource, WorktreePreparer};
 use mxd::base::{MessageId, RunId, SystemClock, TaskId, Timestamp};
 use mxd::model::content::BlobId;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Exit, SessionConfig, StopReason};
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::run::Ending;
 use mxd::model::usage::Tokens;
-use mxd::provider::encode::{body, encode_speech};
-use mxd::provider::purse::Purse;
+use mxd::provider::budget::Budget;
+use mxd::provider::encode::{body, encode_message};
 use mxd::provider::{
-    ApiError, BlobSource, BodyOptions, Call, Facts, Gate, Listed, Provider, Response, ResponseBlock, Segment, Signal,
+    ApiError, BlobSource, BodyOptions, EncodedMessage, ListedModel, ModelInfo, Provider, ProviderRequest, RateGate,
+    Response, ResponseBlock, Signal,
 };
 use mxd::store::writer::Options;
 use mxd::store::{Durability, RealDisk, Store};
@@ -55,16 +56,19 @@ impl AtOnce {
 impl Provider for AtOnce {
     fn respond(
         &self,
-        _: Call,
+        _: ProviderRequest,
         _: mpsc::Sender<Signal>,
         _: CancellationToken,
     ) -> BoxFuture<'_, Result<Response, ApiError>> {
         let number = self.answered.fetch_add(1, Ordering::Relaxed);
+        // Each call differs, or the agent would be asked whether it goes in circles.
         let (name, input) = match number {
-            number if number < self.turns => ("read_file", r#"{"path":"notes.txt"}"#),
-            _ => ("done", r#"{"status":"passed","result":"read it all"}"#),
+            number if number < self.turns => {
+                ("read_file", format!(r#"{{"path":"notes.txt","limit":{}}}"#, 1_000 + number))
+            }
+            _ => ("done", r#"{"status":"passed","result":"read it all"}"#.to_owned()),
         };
-        let calls = workshop::call(&format!("call_{number}"), name, input);
+        let calls = workshop::call(&format!("call_{number}"), name, &input);
         let blocks = calls.into_iter().map(ResponseBlock::ToolUse).collect();
         let tokens = Tokens { input: 1_000, output: 50, ..Tokens::default() };
         let model = "bench".to_owned();
@@ -72,11 +76,11 @@ impl Provider for AtOnce {
         Box::pin(std::future::ready(Ok(Response { blocks, tokens, usage_reported, stop, cut_call, model })))
     }
 
-    fn count_tokens(&self, _: Call, _: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
+    fn count_tokens(&self, _: ProviderRequest, _: CancellationToken) -> BoxFuture<'_, Result<Option<u64>, ApiError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<Listed>, ApiError>> {
+    fn models(&self, _: CancellationToken) -> BoxFuture<'_, Result<Vec<ListedModel>, ApiError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
@@ -118,8 +122,8 @@ fn turn_row(report: &mut Report, turns: usize, durability: Durability, name: &st
             serde_json::to_writer(&mut lines, event)?;
         }
         let mut segments = Vec::new();
-        for speech in conversation.speeches() {
-            segments.push(encode_speech(config.wire, speech, &NoBlobs)?);
+        for speech in conversation.role_messages() {
+            segments.push(encode_message(config.wire, speech, &NoBlobs)?);
             if segments.len() % 2 == 1 {
                 std::hint::black_box(body(&config, &segments, &BodyOptions::streaming()));
             }
@@ -158,9 +162,9 @@ pub fn open_at(sessions: &Path, blobs: &Path, durability: Durability) -> Outcome
 /// Tools that never change.
 struct Fixed(Arc<Registry>);
 
-impl Toolbox for Fixed {
-    fn open(&self) -> BoxFuture<'_, Tools> {
-        Box::pin(async { Tools { registry: Arc::clone(&self.0), notes: Vec::new() } })
+impl ToolSource for Fixed {
+    fn open(&self) -> BoxFuture<'_, SegmentTools> {
+        Box::pin(async { SegmentTools { registry: Arc::clone(&self.0), notes: Vec::new() } })
     }
 }
 
@@ -176,20 +180,20 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
         max_output: 8_000,
         ..SessionConfig::default()
     };
-    let card = Card {
+    let brief = TaskBrief {
         task,
         title: "Read".to_owned(),
         description: String::new(),
-        above: None,
+        parent: None,
         branch: None,
         folder: root.to_owned(),
         budget: None,
     };
     let preparer = WorktreePreparer {
-        card,
+        brief,
         worktree: root.to_owned(),
         config,
-        toolbox: Arc::new(Fixed(Arc::clone(&tools.registry))),
+        tool_source: Arc::new(Fixed(Arc::clone(&tools.registry))),
         notes: Vec::new(),
         cwd: Arc::clone(&tools.cwd),
         tools: Mutex::default(),
@@ -198,27 +202,26 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
     };
     let (events, mut seen) = mpsc::unbounded_channel();
     let (mailbox, inbox) = mpsc::unbounded_channel();
-    let message = Message::new(MessageId::fresh(&ids), Timestamp::EPOCH, Source::User, "Read the notes.");
+    let message = Message::new(MessageId::fresh(&ids), Timestamp::EPOCH, MessageSource::User, "Read the notes.");
     store.append(task, None, message).await?;
-    let setup = Setup {
+    let setup = RunSetup {
         task,
         run: RunId::fresh(&ids),
         store: store.clone(),
         provider,
-        gate: Arc::new(Gate::default()),
+        gate: Arc::new(RateGate::default()),
         late_catalogue: None,
-        facts: Facts { window: 100_000_000, max_output: 8_000, prices: None },
+        facts: ModelInfo { window: 100_000_000, max_output: 8_000, prices: None },
         tools,
         preparer: Arc::new(preparer),
-        keeper: None,
-        purse: Purse::default(),
-        // The agent does the same thing over and over, which is not what is measured here.
-        limits: Limits { may_repeat: true, ..Limits::default() },
+        snapshotter: None,
+        budget: Budget::default(),
+        limits: Limits::default(),
         ids,
         clock,
         events,
         completions,
-        rest: driver::Rest::Stay,
+        when_idle: driver::WhenIdle::Wait,
     };
     let ending = driver::drive(setup, inbox).await?;
     drop(mailbox);
@@ -258,9 +261,9 @@ fn growth_rows(report: &mut Report) -> Outcome {
 }
 
 /// Returns the encoded speeches of so many turns.
-fn segments(turns: usize) -> Outcome<Vec<Segment>> {
+fn segments(turns: usize) -> Outcome<Vec<EncodedMessage>> {
     use mxd::model::content::Content;
-    use mxd::model::conversation::{Block, Role, Speech, ToolOutcome};
+    use mxd::model::conversation::{Block, Role, RoleMessage, ToolOutcome};
     let mut segments = Vec::new();
     for turn in 0..turns {
         let id = format!("call_{turn}");
@@ -272,7 +275,7 @@ fn segments(turns: usize) -> Outcome<Vec<Segment>> {
             images: Vec::new(),
         });
         for (role, block) in [(Role::Assistant, said), (Role::User, heard)] {
-            segments.push(encode_speech(Wire::Anthropic, &Speech { role, blocks: vec![block] }, &NoBlobs)?);
+            segments.push(encode_message(Wire::Anthropic, &RoleMessage { role, blocks: vec![block] }, &NoBlobs)?);
         }
     }
     Ok(segments)

@@ -11,8 +11,8 @@ use mxd::model::conversation::ToolUse;
 use mxd::process::Environment;
 use mxd::store::{Blobs, RealDisk};
 use mxd::tools::{
-    BlobSink, Completion, Context, Cwd, Fence, Folders, Foreground, Jobs, Limits, Open, ReadTracker, Registry, Reply,
-    Tokens, Typed, execute, names,
+    AllowAll, BackgroundJobs, BlobSink, CancelTokens, Completion, Cwd, Folders, Foreground, Limits, PathPolicy,
+    ReadTracker, Registry, Reply, ToolContext, TypedTool, execute, names,
 };
 use tokio::sync::mpsc;
 
@@ -20,23 +20,23 @@ use crate::Outcome;
 use crate::fixture;
 
 /// Returns the tools of a run in `root`, keeping its data in `data`, and where ended processes are reported.
-pub fn context(root: &Path, data: &Path) -> Outcome<(Context, mpsc::UnboundedReceiver<Completion>)> {
+pub fn context(root: &Path, data: &Path) -> Outcome<(ToolContext, mpsc::UnboundedReceiver<Completion>)> {
     std::fs::create_dir_all(root.join(".git"))?;
     let blobs: Arc<dyn BlobSink> = Arc::new(StoredBlobs(Blobs::new(Arc::new(RealDisk), data.join("blobs"))));
     let (sender, completions) = mpsc::unbounded_channel();
     let limits = Limits::default();
     let mut registry = Registry::builtin();
-    registry.add(Arc::new(Typed::new(Yield)))?;
-    registry.add(Arc::new(Typed::new(Done { check: None })))?;
-    let context = Context {
+    registry.add(Arc::new(TypedTool::new(Yield)))?;
+    registry.add(Arc::new(TypedTool::new(Done { check: None })))?;
+    let context = ToolContext {
         registry: Arc::new(registry),
-        gate: Arc::new(Open),
-        fence: Arc::new(Fence::new(root)?),
+        gate: Arc::new(AllowAll),
+        path_policy: Arc::new(PathPolicy::new(root)?),
         cwd: Arc::new(Cwd::new(root.to_owned())),
         reads: Arc::new(ReadTracker::default()),
-        jobs: Jobs::new(sender, Arc::clone(&blobs), limits.output_bytes),
+        jobs: BackgroundJobs::new(sender, Arc::clone(&blobs), limits.output_bytes),
         foreground: Arc::new(Foreground::default()),
-        tokens: Tokens::default(),
+        tokens: CancelTokens::default(),
         live: Arc::new(|_: Live| {}),
         blobs,
         environment: Environment::new(),
@@ -53,7 +53,7 @@ pub fn call(id: &str, name: &str, input: &str) -> Outcome<ToolUse> {
 }
 
 /// Runs a call and insists that it worked.
-pub async fn run(context: &Context, name: &str, input: &str) -> Outcome<Reply> {
+pub async fn run(context: &ToolContext, name: &str, input: &str) -> Outcome<Reply> {
     let reply = execute(&call("call-1", name, input)?, context).await;
     if reply.is_error { Err(reply.text.into()) } else { Ok(reply) }
 }

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use mxd::base::{Json, Secret, SystemClock};
 use mxd::model::content::BlobId;
-use mxd::model::conversation::{Block, Role, Speech, ToolOutcome, Wire};
+use mxd::model::conversation::{Block, Role, RoleMessage, ToolOutcome, Wire};
 use mxd::model::event::{SessionConfig, StopReason, SystemPrompt};
 use mxd::model::{Content, ToolSpec};
-use mxd::provider::encode::encode_speech;
+use mxd::provider::encode::encode_message;
 use mxd::provider::http::{HttpProvider, Timeouts};
 use mxd::provider::{
-    ApiError, BlobSource, BodyOptions, Call, Credential, ErrorClass, Provider as _, Response, ResponseBlock, Signal,
+    ApiError, BlobSource, BodyOptions, Credential, ErrorClass, Provider as _, ProviderRequest, Response, ResponseBlock,
+    Signal,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -67,12 +68,12 @@ impl Client {
         Ok(Self { provider, config: Arc::new(config) })
     }
 
-    async fn ask(&self, conversation: &[Speech]) -> Result<Result<Answer, ApiError>, Failure> {
+    async fn ask(&self, conversation: &[RoleMessage]) -> Result<Result<Answer, ApiError>, Failure> {
         let segments = conversation
             .iter()
-            .map(|speech| encode_speech(self.config.wire, speech, &NoBlobs))
+            .map(|speech| encode_message(self.config.wire, speech, &NoBlobs))
             .collect::<Result<Vec<_>, _>>()?;
-        let call = Call::respond(self.config.clone(), &segments, &BodyOptions::streaming());
+        let call = ProviderRequest::respond(self.config.clone(), &segments, &BodyOptions::streaming());
         let (signals, mut incoming) = mpsc::channel(64);
         let listened = async {
             let mut shown = String::new();
@@ -88,18 +89,18 @@ impl Client {
     }
 }
 
-fn user(text: &str) -> Speech {
-    Speech { role: Role::User, blocks: vec![Block::Text(text.to_owned())] }
+fn user(text: &str) -> RoleMessage {
+    RoleMessage { role: Role::User, blocks: vec![Block::Text(text.to_owned())] }
 }
 
 /// Returns the response as the conversation keeps it.
-fn kept(response: &Response) -> Speech {
+fn kept(response: &Response) -> RoleMessage {
     let blocks = response.blocks.iter().cloned().map(|block| match block {
         ResponseBlock::Text(text) => Block::Text(text),
         ResponseBlock::Thinking(thought) => Block::Thinking(thought),
         ResponseBlock::ToolUse(call) => Block::ToolUse(call),
     });
-    Speech { role: Role::Assistant, blocks: blocks.collect() }
+    RoleMessage { role: Role::Assistant, blocks: blocks.collect() }
 }
 
 fn check(holds: bool, what: &str, seen: impl std::fmt::Debug) -> Result<(), Failure> {
@@ -136,7 +137,7 @@ async fn talk(url: &str, wire: Wire) -> Result<(), Failure> {
     conversation.push(kept(&called));
     let outcome =
         ToolOutcome { call: call.call, content: Content::text("Hello."), is_error: false, images: Vec::new() };
-    conversation.push(Speech { role: Role::User, blocks: vec![Block::ToolResult(outcome)] });
+    conversation.push(RoleMessage { role: Role::User, blocks: vec![Block::ToolResult(outcome)] });
     let answer = client.ask(&conversation).await??;
     check(answer.response.text() == "The file was read.", "an answer to its result", &answer.response)?;
 

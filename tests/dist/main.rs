@@ -1,20 +1,20 @@
-//! `cargo dist`: builds the program for giving it away and packs it with its completions, manual pages and licences.
+//! `cargo dist`: builds a release archive: the program with its completions, manual pages and licences, and a checksum.
 //!
 //!     cargo dist [--target TRIPLE]
 //!
-//! Needs `tar`. The archive is written to `target/archives/`.
+//! Needs `tar`. Writes `target/archives/mxd-VERSION-TRIPLE.tar.gz` and the same name with `.sha256`, as `sha256sum` writes it.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it speaks to whoever builds")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "prints to the terminal")]
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// A step that failed, in a sentence.
+/// A sentence about the step that failed.
 pub type Failed = String;
 
-/// The shells, and what each wants the file with its completions to be called.
+/// Shells, and the file name of the completions of each.
 pub const COMPLETIONS: [(&str, &str); 5] =
     [("bash", "mxd.bash"), ("zsh", "_mxd"), ("fish", "mxd.fish"), ("powershell", "mxd.ps1"), ("nushell", "mxd.nu")];
 
@@ -49,7 +49,7 @@ fn dist(target: Option<&str>) -> Result<PathBuf, Failed> {
         return Err("mxd runs on Linux and macOS; on Windows, build and run it inside WSL".to_owned());
     }
     let mut build = Command::new(cargo);
-    build.current_dir(root).args(["build", "--locked", "--release", "--bin", "mxd"]);
+    build.current_dir(root).args(["build", "--locked", "--profile", "dist", "--bin", "mxd"]);
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
     let mut built = folder.clone();
     if let Some(target) = target {
@@ -57,20 +57,34 @@ fn dist(target: Option<&str>) -> Result<PathBuf, Failed> {
         built.push(target);
     }
     run(&mut build)?;
-    if target.is_some_and(|target| target != host) {
-        return Err(format!("the program for {triple} is built; pack it on such a machine, which can run it"));
+    let program = built.join("dist").join("mxd");
+    if let Err(failed) = output_of(&program, ["--version"]) {
+        return Err(format!(
+            "{failed}; it was built for {triple}, and an archive can be packed only where it runs: the program writes its \
+             own completions and manual pages"
+        ));
     }
     let name = format!("mxd-{}-{triple}", env!("CARGO_PKG_VERSION"));
     let archives = folder.join("archives");
-    let staged = archives.join(&name);
-    let _ = fs::remove_dir_all(&staged);
-    stage(root, &built.join("release").join("mxd"), &staged)?;
+    let unpacked = archives.join(&name);
+    let _ = fs::remove_dir_all(&unpacked);
+    stage(root, &program, &unpacked)?;
     let archive = archives.join(format!("{name}.tar.gz"));
     run(Command::new("tar").arg("-C").arg(&archives).arg("-czf").arg(&archive).arg(&name))?;
+    write_checksum(&archive)?;
     Ok(archive)
 }
 
-/// Fills a folder with everything that goes into an archive.
+/// Writes the SHA-256 of `archive` beside it, in the format of `sha256sum`.
+fn write_checksum(archive: &Path) -> Result<(), Failed> {
+    let failed = |error: std::io::Error| format!("cannot write the checksum of {}: {error}", archive.display());
+    let digest = ring::digest::digest(&ring::digest::SHA256, &fs::read(archive).map_err(failed)?);
+    let hex = digest.as_ref().iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+    let name = archive.file_name().unwrap_or_default().to_string_lossy();
+    fs::write(archive.with_extension("gz.sha256"), format!("{hex}  {name}\n")).map_err(failed)
+}
+
+/// Copies and generates the content of an archive into `folder`.
 pub fn stage(root: &Path, program: &Path, folder: &Path) -> Result<(), Failed> {
     let failed = |what: &Path| {
         let what = what.display().to_string();
@@ -88,17 +102,17 @@ pub fn stage(root: &Path, program: &Path, folder: &Path) -> Result<(), Failed> {
         fs::copy(&from, &to).map_err(failed(&to))?;
     }
     for (shell, name) in COMPLETIONS {
-        let script = ask(program, ["completions", shell])?;
+        let script = output_of(program, ["completions", shell])?;
         let file = folder.join("completions").join(name);
         fs::write(&file, script).map_err(failed(&file))?;
     }
-    ask(program, [OsStr::new("man"), OsStr::new("--into"), folder.join("man/man1").as_os_str()])?;
+    output_of(program, [OsStr::new("man"), OsStr::new("--into"), folder.join("man/man1").as_os_str()])?;
     Ok(())
 }
 
 /// Runs a program and returns what it prints.
-fn ask<A: AsRef<OsStr>>(program: &Path, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>, Failed> {
-    let cannot = |why: String| format!("{} cannot be asked: {why}", program.display());
+fn output_of<A: AsRef<OsStr>>(program: &Path, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>, Failed> {
+    let cannot = |why: String| format!("cannot run {}: {why}", program.display());
     let output = Command::new(program).args(arguments).output().map_err(|error| cannot(error.to_string()))?;
     if output.status.success() {
         Ok(output.stdout)
@@ -107,12 +121,12 @@ fn ask<A: AsRef<OsStr>>(program: &Path, arguments: impl IntoIterator<Item = A>) 
     }
 }
 
-/// Returns the triple of this machine.
+/// Returns the target triple of this machine.
 fn host() -> Result<String, Failed> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let said = String::from_utf8_lossy(&ask(Path::new(&rustc), ["-vV"])?).into_owned();
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| "rustc does not say what it builds for".to_owned())
+    let text = String::from_utf8_lossy(&output_of(Path::new(&rustc), ["-vV"])?).into_owned();
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| "`rustc -vV` does not name the host".to_owned())
 }
 
 fn run(command: &mut Command) -> Result<(), Failed> {

@@ -8,23 +8,23 @@ use mxd::model::AskKind;
 use mxd::model::ask::AnsweredBy;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, BudgetScope};
-use mxd::model::message::Source;
-use mxd::provider::purse::{Account, Purse};
+use mxd::model::message::MessageSource;
+use mxd::provider::budget::{Budget, BudgetAccount};
 
 use crate::support::mock::{Conversation, Fault, Mock, Script, answer, gate, say};
 use crate::support::stage::Stage;
 
 /// A stage that pays from `account`, and that has been spoken to.
-async fn paying(mut stage: Stage, account: &Arc<Account>) -> Stage {
+async fn paying(mut stage: Stage, account: &Arc<BudgetAccount>) -> Stage {
     stage.limits.budgeted = true;
     let account = Arc::clone(account);
-    stage.purse = Box::new(move || Purse::new(vec![(BudgetScope::Subtree, Arc::clone(&account))]));
-    stage.leave(Source::User, "Begin.").await;
+    stage.purse = Box::new(move || Budget::new(vec![(BudgetScope::Subtree, Arc::clone(&account))]));
+    stage.leave(MessageSource::User, "Begin.").await;
     stage
 }
 
-fn account(limit: u64) -> Arc<Account> {
-    Account::new(MicroUsd(limit), MicroUsd::ZERO)
+fn account(limit: u64) -> Arc<BudgetAccount> {
+    BudgetAccount::new(MicroUsd(limit), MicroUsd::ZERO)
 }
 
 fn asks(stage: &Stage) -> usize {
@@ -43,7 +43,7 @@ async fn a_budget_is_not_held_to_be_kept_when_the_price_is_unknown() {
     let ask = stage.state().asks.iter().next().cloned().unwrap();
     assert_eq!(ask.kind(), AskKind::Budget);
     assert!(ask.detail.contains("models.mock-model.prices.input"), "{}", ask.detail);
-    run.answer(ask.answer(ask.numbered(1), AnsweredBy::Person).unwrap()).await;
+    run.answer(ask.answer(ask.reply_with_number(1), AnsweredBy::User).unwrap()).await;
     run.until_parked().await;
     mock.assert_finished();
 }

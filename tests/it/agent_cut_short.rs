@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use mxd::agent::driver::Keeper;
+use mxd::agent::driver::FileSnapshotter;
 use mxd::base::TurnId;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, Event, Exit, InterruptReason, StopReason, ToolResult};
-use mxd::model::message::Source;
+use mxd::model::message::MessageSource;
 use mxd::model::run::RunCommand;
 use mxd::model::{Content, Live, SessionState};
 use serde_json::json;
@@ -25,7 +25,7 @@ fn mock(turns: impl IntoIterator<Item = Turn>) -> Mock {
 async fn begun(stage: &Stage) -> Running {
     let mut run = stage.run();
     run.until_parked().await;
-    run.deliver(stage.message(Source::User, "Begin.")).await;
+    run.deliver(stage.message(MessageSource::User, "Begin.")).await;
     run
 }
 
@@ -64,7 +64,7 @@ async fn an_interrupt_in_mid_stream_keeps_the_words_so_far_on_every_wire() {
         run.until_parked().await;
         assert_eq!(texts(&stage), ["I was about to"], "{wire:?}");
         assert_eq!(stage.state().turns.last.map(|turn| turn.stop), Some(StopReason::Interrupted), "{wire:?}");
-        run.deliver(stage.message(Source::User, "Another way.")).await;
+        run.deliver(stage.message(MessageSource::User, "Another way.")).await;
         run.until_parked().await;
         assert_eq!(texts(&stage), ["I was about to", "As you wish."], "{wire:?}");
         mock.assert_finished();
@@ -88,7 +88,7 @@ async fn an_interrupt_ends_the_tools_and_every_call_is_answered() {
     assert_eq!(results.len(), 2, "{results:?}");
     assert!(results.iter().any(|result| result.starts_with("Not run")), "{results:?}");
     assert!(stage.carried_out().is_empty());
-    run.deliver(stage.message(Source::User, "Another way.")).await;
+    run.deliver(stage.message(MessageSource::User, "Another way.")).await;
     run.until_parked().await;
     mock.assert_finished();
 }
@@ -126,12 +126,12 @@ async fn calls_that_read_run_together_and_a_call_that_changes_something_waits_fo
 /// Never comes to an end with what it keeps.
 struct Forever;
 
-impl Keeper for Forever {
-    fn begin(&self) -> BoxFuture<'static, ()> {
+impl FileSnapshotter for Forever {
+    fn snapshot_start(&self) -> BoxFuture<'static, ()> {
         std::future::pending().boxed()
     }
 
-    fn keep(&self, _: TurnId) -> BoxFuture<'static, ()> {
+    fn snapshot_turn(&self, _: TurnId) -> BoxFuture<'static, ()> {
         std::future::pending().boxed()
     }
 }
@@ -161,7 +161,7 @@ async fn reach(phase: &str, stage: &Stage, mock: &Mock) -> Running {
     if phase == "sleeping" {
         return run;
     }
-    run.deliver(stage.message(Source::User, "Begin.")).await;
+    run.deliver(stage.message(MessageSource::User, "Begin.")).await;
     match phase {
         "waiting for the first byte" => {
             tokio::select! {
@@ -211,7 +211,7 @@ async fn a_stop_ends_the_run_in_any_phase_and_the_session_goes_on_later() {
         mock.open("never");
         // The same session, taken up again by a process that knows of no limit, answers.
         stage.gate = Arc::default();
-        stage.leave(Source::User, "Go on.").await;
+        stage.leave(MessageSource::User, "Go on.").await;
         let mut again = stage.run();
         again.until_parked().await;
         assert!(!texts(&stage).is_empty(), "{phase}");

@@ -115,7 +115,7 @@ impl Play<'_> {
                     outcome.asked = Some((ask.question.clone(), ask.choices.iter().map(ToString::to_string).collect()));
                     self.ask = Some(ask.clone());
                 }
-                Body::Message(message) if message.from == mxd::model::Source::Notice => outcome.notices += 1,
+                Body::Message(message) if message.from == mxd::model::MessageSource::Notice => outcome.notices += 1,
                 Body::CompactMarker(_) => outcome.compactions += 1,
                 Body::AssistantText(said) => outcome.texts.push(said.text.clone()),
                 _ => {}
@@ -130,13 +130,13 @@ async fn meet(mock: &Mock, case: &Case, wire: Wire, number: usize) -> Outcome {
     stage.clock = Arc::new(Ticking::default());
     let mut run = stage.run();
     run.until_parked().await;
-    run.deliver(stage.message(mxd::model::Source::User, "Begin.")).await;
+    run.deliver(stage.message(mxd::model::MessageSource::User, "Begin.")).await;
     let mut play = Play { mock, run, outcome: Outcome::default(), ask: None };
     play.settle(case.silent()).await;
     let outcome = play.outcome.clone();
     if let Some(ask) = play.ask.take() {
         assert_eq!(Some(ask.kind()), case.ask, "{} on {wire:?}", case.name);
-        let answer = ask.answer(ask.numbered(1), AnsweredBy::Person).unwrap();
+        let answer = ask.answer(ask.reply_with_number(1), AnsweredBy::User).unwrap();
         // A person takes their time; whatever limit there was is over.
         tokio::time::advance(Duration::from_secs(3 * 60 * 60)).await;
         play.run.answer(answer).await;

@@ -3,7 +3,7 @@
 use mxd::model::conversation::Wire;
 use mxd::model::event::Event;
 use mxd::model::fork::Target;
-use mxd::model::message::Source;
+use mxd::model::message::MessageSource;
 use serde_json::json;
 
 use crate::support::mock::{Conversation, Mock, Script, answer};
@@ -38,23 +38,23 @@ async fn a_fork_continues_the_prefix_and_learns_who_it_is_layer_after_layer() {
                 ),
         );
         let first = Stage::new(&mock.url(), wire, "The first task");
-        first.leave(Source::User, "Begin.").await;
+        first.leave(MessageSource::User, "Begin.").await;
         let mut run = first.run();
         run.until_parked().await;
 
         let second = first.sibling("The second task");
         fork(&first, &second).await;
-        second.leave(Source::User, "Begin, second.").await;
+        second.leave(MessageSource::User, "Begin, second.").await;
         let mut child = second.run();
         child.until_parked().await;
 
         let third = second.sibling("The third task");
         fork(&second, &third).await;
-        third.leave(Source::User, "Begin, third.").await;
+        third.leave(MessageSource::User, "Begin, third.").await;
         third.run().until_parked().await;
 
         // The source never notices.
-        run.deliver(first.message(Source::User, "Go on.")).await;
+        run.deliver(first.message(MessageSource::User, "Go on.")).await;
         run.until_parked().await;
         mock.assert_finished();
 

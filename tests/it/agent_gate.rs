@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use mxd::model::Live;
 use mxd::model::conversation::Wire;
-use mxd::model::message::Source;
+use mxd::model::message::MessageSource;
 
 use crate::agent_faults::StoppedTime;
 use crate::support::mock::{Conversation, Fault, Mock, Script, answer, gate, say};
@@ -32,7 +32,7 @@ async fn after_a_limit_one_of_twenty_runs_tries_alone_and_the_others_follow_its_
     let store = stages[0].store();
     let mut runs = Vec::new();
     for stage in &stages {
-        store.append(stage.task, None, stage.message(Source::User, "Begin.")).await.unwrap();
+        store.append(stage.task, None, stage.message(MessageSource::User, "Begin.")).await.unwrap();
         runs.push(stage.run_on(store.clone()));
     }
     let limited = |news: &News| news.live.iter().any(|live| matches!(live, Live::Retry { .. }));

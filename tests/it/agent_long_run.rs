@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, Event, Exit};
 use mxd::model::fold::SessionState;
-use mxd::model::message::Source;
+use mxd::model::message::MessageSource;
 use serde_json::Value;
 
 use crate::support::mock::{Mock, Outcome, Record};
@@ -50,8 +50,8 @@ impl Person<'_> {
         let wake = self.wakes.get(self.said).copied().unwrap_or(Wake::Message);
         self.said += 1;
         match wake {
-            Wake::Message => self.stage.message(Source::User, &format!("Go on, part {}.", self.said)),
-            Wake::Compact => self.stage.message(Source::Compact, ""),
+            Wake::Message => self.stage.message(MessageSource::User, &format!("Go on, part {}.", self.said)),
+            Wake::Compact => self.stage.message(MessageSource::Compact, ""),
         }
     }
 }
@@ -115,7 +115,7 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
                 if light(kill, &state, false, &mut random) == Some(0) {
                     break;
                 }
-                let _ = run.mailbox.send(mxd::model::run::RunCommand::Hear(event));
+                let _ = run.mailbox.send(mxd::model::run::RunCommand::Deliver(event));
             }
             if let Some(polls) = &mut fuse {
                 *polls = polls.saturating_sub(1);

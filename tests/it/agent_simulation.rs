@@ -8,7 +8,7 @@ mod world;
 
 use world::{Tally, World};
 
-const SEEDS: u64 = 1_000;
+const SEEDS: u64 = 300;
 /// How many `cargo proof` plays.
 const MANY_SEEDS: u64 = 10_000;
 const STEPS: u32 = 120;

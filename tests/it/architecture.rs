@@ -324,7 +324,7 @@ fn the_engine_sees_the_agent_only_from_its_backend() {
     let wrong = forbidden_imports(&files(&[
         ("src/engine/driver/a.rs", "use crate::agent::driver::Setup;"),
         ("src/engine/backend/native.rs", "use crate::agent::driver::Setup;"),
-        ("src/engine/backend/native/b.rs", "use crate::agent::prepare::Tools;"),
+        ("src/engine/backend/native/b.rs", "use crate::agent::segment::Tools;"),
     ]));
     assert_eq!(wrong, ["src/engine/driver/a.rs:1: `engine` imports `agent` only in src/engine/backend/native"]);
 }

@@ -56,7 +56,7 @@ fn a_sound_project_is_in_order_with_and_without_repair() {
     let world = World::new();
     let (project, ..) = planted(&world);
     let out = project.mxd(["check"]).ok();
-    assert_eq!(out, "calc: 2 sessions, 4 events, 0 blobs: in order\n");
+    assert_eq!(out, "calc: 2 sessions, 4 events, 0 blobs: ok\n");
     assert_eq!(project.mxd(["check", "--repair"]).ok(), out);
     assert_eq!(world.mxd(&world.root(), ["check"]).ok(), out, "outside of a repository, every project");
     world.project("other");
@@ -73,14 +73,14 @@ fn a_torn_end_is_reported_kept_and_cut_and_the_advice_works() {
 
     let ran = project.mxd(["check"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains("cut off in the middle of a write") && ran.out.contains("[can be mended]"), "{ran:?}");
+    assert!(ran.out.contains("an interrupted write") && ran.out.contains("[repairable]"), "{ran:?}");
     assert_eq!(fs::read(&path).unwrap(), before, "looking changes nothing");
 
     let advice = ran.out.lines().last().unwrap().split('`').nth(1).unwrap();
     assert_eq!(advice, "mxd check --repair");
     let mended = world.paste(&project.path, advice);
     assert_eq!(mended.code, 0, "{mended:?}");
-    assert!(mended.out.contains("[mended]") && mended.out.contains("in order"), "{mended:?}");
+    assert!(mended.out.contains("[repaired]") && mended.out.contains(": ok"), "{mended:?}");
     assert_eq!(fs::read(&path).unwrap(), before[..before.len() - torn.len()]);
     let kept = beside(&path, ".torn-");
     assert_eq!(kept.len(), 1);
@@ -139,7 +139,7 @@ fn a_missing_and_a_changed_blob_are_named() {
         assert!(ran.out.lines().any(|line| line.starts_with(&start) && line.contains(words)), "{words:?} in {ran:?}");
     };
     about(&gone, "does not exist");
-    about(&changed, "is not what its name says");
+    about(&changed, "does not match its name");
 }
 
 #[test]
@@ -170,13 +170,13 @@ fn a_missing_tree_and_a_stale_tree_are_brought_up_to_date() {
     fs::remove_file(project.folder.tree()).unwrap();
     // It must not look like a new project, and nothing may begin in its place.
     for args in [&["tree"][..], &["task", "new", "Another"], &["cost"]] {
-        let err = project.mxd(args).refused(3, "is gone, and the sessions remember 2 tasks");
+        let err = project.mxd(args).refused(3, "is gone, but the sessions have 2 tasks");
         assert!(err.contains("`mxd check --repair`"), "{err}");
         assert!(!project.folder.tree().exists());
     }
     let ran = project.mxd(["check"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("the tree is missing; the sessions remember it [can be mended]"), "{ran:?}");
+    assert!(ran.out.contains("the tree file is missing; it can be rebuilt from the sessions [repairable]"), "{ran:?}");
     assert_eq!(project.mxd(["check", "--repair"]).code, 0);
     assert_eq!(titles(&project), ["Root", "Child"]);
 
@@ -269,7 +269,10 @@ fn a_registry_that_is_gone_or_damaged_is_found_and_rebuilt_from_the_project_fold
         assert_eq!(listed(&world), whole);
         assert_eq!(titles(&project), ["Root", "Child"]);
         if let Some(damaged) = damaged {
-            let copy = ran.out.lines().find_map(|line| line.strip_prefix("note: ")?.split_once(": what the list"));
+            let copy = ran
+                .out
+                .lines()
+                .find_map(|line| line.strip_prefix("note: ")?.split_once(": backup of the project list"));
             assert_eq!(fs::read_to_string(copy.unwrap().0).unwrap(), damaged);
         }
         project.mxd(["check"]).ok();
@@ -305,7 +308,7 @@ fn repair_waits_for_nobody_and_says_who_works_on_the_project() {
     assert_eq!(project.mxd(["log", &root.id.to_string()]).code, 0);
     let out = project.mxd(["check"]).ok();
     assert!(out.contains("has been working on this project") && out.contains("note: "), "{out}");
-    assert!(out.contains("cut off in the middle of a write") && !out.contains("warning: "), "{out}");
+    assert!(out.contains("an interrupted write") && !out.contains("warning: "), "{out}");
     assert_eq!(fs::read(project.folder.session(root.id)).unwrap(), before, "nobody wrote");
 
     drop(lock);
@@ -319,7 +322,7 @@ fn a_project_whose_repository_is_gone_is_checked_and_said_to_be_gone() {
     let (project, ..) = planted(&world);
     fs::remove_dir_all(&project.path).unwrap();
     let out = world.mxd(&world.root(), ["check"]).ok();
-    assert!(out.contains("the repository's folder is gone") && out.contains("in order"), "{out}");
+    assert!(out.contains("the repository folder does not exist") && out.contains(": ok"), "{out}");
 }
 
 #[test]
@@ -333,7 +336,7 @@ fn an_event_of_a_newer_version_is_a_note_and_no_problem() {
     fs::write(&path, text.replace(last, &line)).unwrap();
     let out = project.mxd(["check"]).ok();
     assert!(out.starts_with("note: ") && out.contains("(hologram)"), "{out}");
-    assert!(project.mxd(["log", &root.id.to_string()]).ok().contains("hologram (not known to this version)"));
+    assert!(project.mxd(["log", &root.id.to_string()]).ok().contains("hologram (unknown to this version)"));
 }
 
 #[test]
@@ -346,7 +349,7 @@ fn one_project_in_use_does_not_keep_the_others_from_being_mended() {
     let ran = project.mxd(["check", "--all", "--repair"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains("error: other: not checked: process "), "{ran:?}");
-    assert!(ran.out.contains("[mended]") && ran.out.contains("calc: 2 sessions, 4 events"), "{ran:?}");
+    assert!(ran.out.contains("[repaired]") && ran.out.contains("calc: 2 sessions, 4 events"), "{ran:?}");
 }
 
 #[test]
@@ -384,7 +387,7 @@ fn a_damaged_tree_that_nobody_remembers_is_moved_aside() {
     fs::write(project.folder.tree(), "half").unwrap();
     let ran = project.mxd(["check"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("mending moves it aside [can be mended]"), "{ran:?}");
+    assert!(ran.out.contains("a repair moves it aside [repairable]"), "{ran:?}");
     let mended = project.mxd(["check", "--repair"]);
     assert_eq!(mended.code, 0, "{mended:?}");
     assert!(!project.folder.tree().exists());
@@ -413,7 +416,7 @@ fn a_secret_that_others_can_read_is_said_and_closed() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let ran = world.mxd(&root, ["check"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains("it holds a secret, and others on this machine may open it [can be mended]"), "{ran:?}");
+    assert!(ran.out.contains("it holds a secret and is readable by other users [repairable]"), "{ran:?}");
     world.mxd(&root, ["check", "--repair"]).ok();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     world.mxd(&root, ["check"]).ok();

@@ -55,7 +55,7 @@ fn the_nearest_layer_wins_and_unset_uncovers_the_next() {
         assert_eq!(get(), format!("{next}\n"));
     }
     project.mxd(["config", "unset", "model"]).ok();
-    project.mxd(["config", "get", "model"]).refused(3, "is not set, and has no default");
+    project.mxd(["config", "get", "model"]).refused(3, "is not set and has no default");
     project.mxd(["config", "unset", "model"]).refused(3, "model is not set in");
 }
 
@@ -78,7 +78,7 @@ fn list_shows_what_is_in_force_also_where_something_is_wrong_as_the_hint_promise
     let project = world.project("calc");
     project.mxd(["config", "set", "model", "far"]).ok();
     fs::write(project.path.join(".mxd/config.json"), r#"{"maxDepth": "three", "childModel": "near"}"#).unwrap();
-    let err = project.mxd(["config", "get", "model"]).refused(3, "maxDepth must be a whole number");
+    let err = project.mxd(["config", "get", "model"]).refused(3, "maxDepth must be an integer");
     assert!(hinted_commands(&err).contains(&"mxd config list".to_owned()), "{err}");
     let ran = project.mxd(["config", "list"]);
     assert_eq!(ran.code, 3, "{ran:?}");
@@ -88,7 +88,7 @@ fn list_shows_what_is_in_force_also_where_something_is_wrong_as_the_hint_promise
     }
     fs::write(project.path.join(".mxd/config.json"), "{ broken").unwrap();
     let ran = project.mxd(["config", "list", "--json"]);
-    assert!(ran.code == 3 && ran.err.contains("this is not JSON"), "{ran:?}");
+    assert!(ran.code == 3 && ran.err.contains("invalid JSON"), "{ran:?}");
     assert!(json_lines(&ran.out).iter().any(|row| row["value"] == "far"), "{ran:?}");
 }
 
@@ -278,7 +278,7 @@ fn one_layer_can_be_asked_alone() {
     assert_eq!(json_lines(&project.mxd(["config", "list", "--local", "--json"]).ok()).len(), 2);
     assert_eq!(project.mxd(["config", "list", "--repo"]).ok(), "");
     let help = project.mxd(["config", "set", "--help"]).ok();
-    assert!(help.contains("A key, for example"), "{help}");
+    assert!(help.contains("Key, such as"), "{help}");
 }
 
 #[test]
@@ -291,8 +291,8 @@ fn a_file_that_cannot_be_understood_is_not_changed_and_a_copy_is_kept() {
     for (number, bytes) in spoilt.into_iter().enumerate() {
         for command in [&["config", "set", "model", "new"][..], &["config", "unset", "model"]] {
             fs::write(&file, bytes).unwrap();
-            let err = project.mxd(command.to_vec()).refused(3, "a copy of it is kept in ");
-            let copy = err.split("a copy of it is kept in ").nth(1).unwrap().lines().next().unwrap().trim();
+            let err = project.mxd(command.to_vec()).refused(3, "a backup is in ");
+            let copy = err.split("a backup is in ").nth(1).unwrap().lines().next().unwrap().trim();
             assert_eq!(fs::read(copy).unwrap(), bytes, "{err}");
             assert_eq!((mode(Path::new(copy)), Path::new(copy).parent()), (0o600, file.parent()), "{copy}");
             assert_eq!(fs::read(&file).unwrap(), bytes, "the file itself is as it was");
@@ -310,10 +310,8 @@ fn a_file_that_cannot_be_understood_is_not_changed_and_a_copy_is_kept() {
 fn a_number_below_nought_is_a_value_like_any_other_and_refused_as_such() {
     let world = World::new();
     let project = world.project("calc");
-    project
-        .mxd(["config", "set", "budgetUsd", "-5"])
-        .refused(3, "budgetUsd must be an amount of dollars, 0.01 or more");
-    project.mxd(["config", "set", "--local", "maxDepth", "-1"]).refused(3, "here is the number -1");
+    project.mxd(["config", "set", "budgetUsd", "-5"]).refused(3, "budgetUsd must be an amount in USD");
+    project.mxd(["config", "set", "--local", "maxDepth", "-1"]).refused(3, "not the number -1");
 }
 
 #[test]
@@ -321,9 +319,9 @@ fn names_that_only_the_screen_knows_are_looked_at_too() {
     let world = World::new();
     let project = world.project("calc");
     let ran = project.mxd(["config", "set", "keys.qiut", "q"]);
-    assert!(ran.code == 0 && ran.err.contains("keys.qiut: there is no action of that name; the nearest is `quit`"));
+    assert!(ran.code == 0 && ran.err.contains("keys.qiut: no such action; did you mean `quit`?"));
     let ran = project.mxd(["config", "set", "theme", "nonesuch"]);
-    assert!(ran.code == 0 && ran.err.contains("there is no theme \"nonesuch\"; there are auto, "), "{ran:?}");
+    assert!(ran.code == 0 && ran.err.contains("there is no theme \"nonesuch\""), "{ran:?}");
     let ran = project.mxd(["config", "list"]);
     assert!(ran.err.contains("config.json:3:") && ran.err.contains("keys.qiut"), "{ran:?}");
     let ran = project.mxd(["doctor", "--offline"]);

@@ -119,7 +119,7 @@ fn where_nothing_is_wrong_everything_is_ok_and_nothing_is_changed() {
     let project = healthy(&world);
     let before = everything(&world.root());
     let out = project.mxd(["doctor"]).ok();
-    assert!(out.ends_with("everything is in order\n"), "{out}");
+    assert!(out.ends_with("no problems found\n"), "{out}");
     for finding in findings(&world, &project.path, &[]) {
         assert_eq!(finding["level"], "ok", "{finding}");
     }
@@ -132,7 +132,7 @@ fn it_works_outside_of_a_repository_and_before_anything_was_kept_and_makes_nothi
     let folder = world.folder("nowhere");
     let found_there = findings(&world, &folder, &["--offline"]);
     assert!(found(&found_there, "version", env!("CARGO_PKG_VERSION")).is_some(), "{found_there:?}");
-    assert!(found(&found_there, "provider", "no way to reach a model").is_some(), "{found_there:?}");
+    assert!(found(&found_there, "provider", "no model provider is configured").is_some(), "{found_there:?}");
     assert!(!world.data().exists());
     cure(&world, &folder, &["--offline"], ("project", "not inside a git repository"), &[]);
     cure(&world, &folder, &["--offline"], ("project", "has no commit yet"), &[]);
@@ -170,12 +170,12 @@ fn wrong_settings_are_cured_by_what_it_says() {
     }
     let file = settings(&world, &json!({ "authGroups": { "a": { "provider": "anthropic", "apiKey": "sk-1" } } }));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    cure(&world, here, &["--offline"], ("settings", "others on this machine may open it"), &[]);
+    cure(&world, here, &["--offline"], ("settings", "readable by other users"), &[]);
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
     fs::write(&file, "{ not json").unwrap();
     let broken = findings(&world, here, &["--offline"]);
-    assert_eq!(found(&broken, "settings", "not JSON").unwrap()["level"], "error");
+    assert_eq!(found(&broken, "settings", "invalid JSON").unwrap()["level"], "error");
 }
 
 #[test]
@@ -184,19 +184,19 @@ fn a_provider_is_set_up_by_what_it_says() {
     let project = healthy(&world);
     settings(&world, &json!({}));
     let before = findings(&world, &project.path, &["--offline"]);
-    let none = found(&before, "provider", "no way to reach a model").unwrap();
+    let none = found(&before, "provider", "no model provider is configured").unwrap();
     let remedies: Vec<&str> =
         none["remedies"].as_array().unwrap().iter().map(|remedy| remedy["run"].as_str().unwrap()).collect();
     // The first is for a shell; the others say it for good.
     let [exported, rest @ ..] = remedies.as_slice() else { panic!("{none}") };
     let ran = world.paste(&project.path, &format!("{exported}; mxd doctor --json --offline"));
-    assert!(ran.out.contains("env-anthropic") && !ran.out.contains("no way to reach"), "{ran:?}");
+    assert!(ran.out.contains("env-anthropic") && !ran.out.contains("no model provider"), "{ran:?}");
     assert_eq!(rest.len(), 2, "{none}");
     cure(
         &world,
         &project.path,
         &["--offline"],
-        ("provider", "no way to reach a model"),
+        ("provider", "no model provider is configured"),
         &[("=KEY", "=sk-1"), (" KEY", " sk-1")],
     );
 }
@@ -208,19 +208,19 @@ fn a_key_an_address_and_a_model_that_are_wrong_are_cured_by_what_it_says() {
     let here = &project.path;
     let address = endpoint(json!([{ "id": "odd-one" }, { "id": "told", "context_length": 32_000 }]));
     settings(&world, &server_settings(address, "wrong", "told"));
-    let after = cure(&world, here, &[], ("provider", "does not accept the key"), &[("KEY", "right")]);
-    assert_eq!(found(&after, "provider", "answers, with 2 models").unwrap()["level"], "ok");
-    assert_eq!(found(&after, "model", "told at main: a window of 32000 tokens").unwrap()["level"], "ok");
+    let after = cure(&world, here, &[], ("provider", "rejected the key"), &[("KEY", "right")]);
+    assert_eq!(found(&after, "provider", "reachable, 2 models").unwrap()["level"], "ok");
+    assert_eq!(found(&after, "model", "told at main: context window of 32000 tokens").unwrap()["level"], "ok");
 
     project.mxd(["config", "set", "model", "odd-one"]).ok();
-    cure(&world, here, &[], ("model", "context window is not known"), &[("TOKENS", "64000")]);
+    cure(&world, here, &[], ("model", "unknown context window"), &[("TOKENS", "64000")]);
     project.mxd(["config", "set", "model", "gpt-5.2"]).ok();
-    cure(&world, here, &[], ("model", "is not among the models"), &[]);
+    cure(&world, here, &[], ("model", "does not list the model"), &[]);
 
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     settings(&world, &server_settings(nobody, "right", "told"));
     let right = format!("http://{address}/v1");
-    cure(&world, here, &[], ("provider", "cannot be reached"), &[("ADDRESS", &right)]);
+    cure(&world, here, &[], ("provider", "cannot reach"), &[("ADDRESS", &right)]);
 }
 
 #[test]
@@ -237,9 +237,15 @@ fn tool_servers_are_cured_by_what_it_says_and_none_is_started() {
     settings(&world, &json!({ "authGroups": { "s": { "provider": "scripted" } }, "mcpServers": servers }));
     let repo = here.join(".mxd/config.json");
     fs::write(&repo, json!({ "mcpServers": { "asked": { "command": "true" } } }).to_string()).unwrap();
-    cure(&world, here, &["--offline"], ("tool server", "lost: there is no program"), &[]);
+    cure(&world, here, &["--offline"], ("tool server", "lost: program"), &[]);
     cure(&world, here, &["--offline"], ("tool server", "homeless: the folder"), &[]);
-    cure(&world, here, &["--offline"], ("tool server", "asked: the repository asks"), &[("approve", "approve --yes")]);
+    cure(
+        &world,
+        here,
+        &["--offline"],
+        ("tool server", "asked: requested by the repository"),
+        &[("approve", "approve --yes")],
+    );
     assert!(!touched.exists(), "a server was started");
 }
 
@@ -249,14 +255,14 @@ fn the_machine_is_cured_by_what_it_says() {
     let project = healthy(&world);
     let here = &project.path;
     fs::set_permissions(world.data(), fs::Permissions::from_mode(0o755)).unwrap();
-    cure(&world, here, &[], ("data folder", "can be opened by others"), &[]);
+    cure(&world, here, &[], ("data folder", "readable by other users"), &[]);
 
     world.git(&world.root(), ["config", "--global", "--unset", "user.email"]);
     cure(
         &world,
         here,
         &[],
-        ("project", "git does not know who you are"),
+        ("project", "has no user.name or user.email"),
         &[("NAME", "Ann"), ("EMAIL", "a@example.org")],
     );
 
@@ -294,7 +300,7 @@ fn a_suspended_process_is_named_and_continued_by_what_it_says() {
     let mut running = project.start(&["Wait."]);
     running.until_it_works();
     let busy = findings(&world, &project.path, &[]);
-    assert_eq!(found(&busy, "lock", &format!("process {} works on it", running.pid())).unwrap()["level"], "ok");
+    assert_eq!(found(&busy, "lock", &format!("locked by process {}", running.pid())).unwrap()["level"], "ok");
     running.signal(Signal::STOP);
     let stat = format!("/proc/{}/stat", running.pid());
     let is_stopped =
@@ -317,7 +323,7 @@ fn what_earlier_runs_left_is_cured_by_what_it_says() {
     project.mxd(["task", "new", "Any", "--draft"]).ok();
     let worktrees = project.folder.worktrees();
     for (folder, says) in
-        [(".trash/old", "being deleted"), (".aside/odd", "could not be archived"), ("it's mine", "does not know")]
+        [(".trash/old", "being deleted"), (".aside/odd", "could not be archived"), ("it's mine", "it's mine")]
     {
         fs::create_dir_all(worktrees.join(folder)).unwrap();
         fs::write(worktrees.join(folder).join("file"), "x").unwrap();

@@ -78,7 +78,7 @@ fn what_a_session_remembers_is_left_alone_until_the_tree_is_mended() {
     lost.remove(task).unwrap();
     project.save(&lost);
     let out = project.mxd(["gc"]).ok();
-    assert!(out.contains("left alone: the worktree") && out.contains("`mxd check --repair`"), "{out}");
+    assert!(out.contains("skipped: the worktree") && out.contains("`mxd check --repair`"), "{out}");
     assert!(place.join("loose.txt").exists());
     project.mxd(["check", "--repair"]);
     assert_eq!(project.mxd(["gc"]).ok(), "nothing to free\n");
@@ -158,7 +158,7 @@ fn a_project_that_somebody_works_on_is_left_alone() {
     running.until_it_works();
     for args in [&["gc"][..], &["gc", "--dry-run"]] {
         let out = project.mxd(args).ok();
-        assert!(out.contains("left alone: app: process"), "{out}");
+        assert!(out.contains("skipped: app: process"), "{out}");
     }
     running.kill();
     let out = project.mxd(["gc"]).ok();

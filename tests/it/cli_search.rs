@@ -41,8 +41,8 @@ fn words_are_found_wherever_they_were_said_and_lead_to_the_event() {
     assert_eq!(narrowed(&["zero", "--until", "1h"]), 0);
     assert_eq!(narrowed(&["\" OR text:*", "NOT", "zero"]), 0);
     let none = project.mxd(["search", "nowhere"]);
-    assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (0, "", "nothing was found\n"));
-    project.mxd(["search", "x", "--since", "whenever"]).refused(3, "\"whenever\" is no moment");
+    assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (0, "", "no results\n"));
+    project.mxd(["search", "x", "--since", "whenever"]).refused(3, "\"whenever\" is not a time");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use mxd::base::{Clock as _, Timestamp};
 use mxd::base::{IdSource, MessageId, SystemClock, TaskId};
 use mxd::config::paths::{Home, ProjectFolder};
 use mxd::model::event::{Body, Event, TaskChanged};
-use mxd::model::{Message, Source, TaskNode, Tree};
+use mxd::model::{Message, MessageSource, TaskNode, Tree};
 use mxd::store::disk::RealDisk;
 use mxd::store::registry::Registry;
 use mxd::store::tree_file::TreeFile;
@@ -235,7 +235,7 @@ impl Project<'_> {
     }
 
     pub fn message(&self, body: &str) -> Message {
-        Message::new(MessageId::fresh(&self.world.ids), now(), Source::User, body)
+        Message::new(MessageId::fresh(&self.world.ids), now(), MessageSource::User, body)
     }
 }
 

@@ -12,11 +12,11 @@ use mxd::base::{IdSource, SystemClock, TaskId};
 use mxd::config::paths::Home;
 use mxd::config::{Environment, merge};
 use mxd::engine::backend::{Backend, Capabilities};
-use mxd::engine::command::{Command, Draft, Outcome, Outgoing, Start};
-use mxd::engine::models::Choice;
+use mxd::engine::command::{Command, Outcome, Outgoing, TaskDraft, TaskStart};
+use mxd::engine::models::CommandLineChoice;
 use mxd::engine::snapshot::Snapshot;
-use mxd::engine::{Handle, Options};
-use mxd::model::message::{Delivery, Source};
+use mxd::engine::{EngineOptions, Handle};
+use mxd::model::message::{Delivery, MessageSource};
 use mxd::model::task::Status;
 use mxd::model::{AskKind, Body};
 use mxd::store::RealDisk;
@@ -34,11 +34,11 @@ async fn open(home: Home, repository: &Path, capabilities: Capabilities, steps: 
     let registry = Registry::new(Arc::new(RealDisk), home.projects());
     let clock = Arc::new(SystemClock);
     let backend: Arc<dyn Backend> = Arc::new(Clerk { capabilities, steps: Arc::new(Steps(steps.into())) });
-    let options = Options {
+    let options = EngineOptions {
         project: registry.find_path(repository).unwrap().unwrap(),
         home,
         merged: merge(&Environment::new(|_| None), &[]).unwrap(),
-        choice: Choice::default(),
+        choice: CommandLineChoice::default(),
         budget: None,
         hold: false,
         scripted: None,
@@ -52,7 +52,7 @@ async fn open(home: Home, repository: &Path, capabilities: Capabilities, steps: 
 async fn until(handle: &Handle, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Snapshot {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let (snapshot, _) = handle.look().await.unwrap();
+        let (snapshot, _) = handle.subscribe().await.unwrap();
         if holds(&snapshot) {
             return snapshot;
         }
@@ -72,7 +72,7 @@ async fn helper_that_works_on_a_tree_until_it_is_killed() {
     let home = Home::locate(std::env::var_os(HOME).as_deref(), None, None).unwrap();
     let steps = std::env::var(STEPS).unwrap().parse().unwrap();
     let handle = open(home, &repository, Capabilities::ALL, steps).await;
-    let (snapshot, _) = handle.look().await.unwrap();
+    let (snapshot, _) = handle.subscribe().await.unwrap();
     if snapshot.task(snapshot.root).unwrap().node.status == Status::Pending {
         handle.command(say(snapshot.root, Delivery::Steer)).await.unwrap();
     }
@@ -120,7 +120,7 @@ fn a_tree_of_tasks_on_another_backend_is_killed_at_every_step_and_comes_to_the_s
         let events = project.store().sessions().active(id).unwrap().events;
         let told = events.iter().filter_map(|event| match &event.body {
             Body::Message(message) => match &message.from {
-                Source::TaskComplete { title, .. } => Some(title.clone()),
+                MessageSource::TaskComplete { title, .. } => Some(title.clone()),
                 _ => None,
             },
             _ => None,
@@ -146,15 +146,18 @@ async fn what_a_backend_cannot_do_is_refused_with_its_name() {
     let world = World::new();
     let project = world.project("app");
     let handle = open(world.home(), &project.path, nothing, 0).await;
-    let (snapshot, _) = handle.look().await.unwrap();
+    let (snapshot, _) = handle.subscribe().await.unwrap();
     let task = snapshot.root;
-    let draft = || Draft { title: "copy".to_owned(), ..Draft::default() };
+    let draft = || TaskDraft { title: "copy".to_owned(), ..TaskDraft::default() };
     for (command, refusal) in [
         (Command::Interrupt { task }, "clerk cannot be interrupted"),
-        (Command::Compact { task }, "clerk cannot be told to summarise"),
-        (Command::Kill { task, process: "1".to_owned() }, "clerk cannot have its processes reached"),
-        (Command::Redo { task }, "clerk cannot go back"),
-        (Command::Fork { task, at: None, draft: draft(), start: Start::Later }, "clerk cannot go on from a copy"),
+        (Command::Compact { task }, "clerk cannot be told to compact"),
+        (Command::Kill { task, process: "1".to_owned() }, "clerk cannot expose its processes"),
+        (Command::Redo { task }, "clerk cannot rewind"),
+        (
+            Command::Fork { task, at: None, draft: draft(), start: TaskStart::Later },
+            "clerk cannot continue a copied conversation",
+        ),
     ] {
         let fault = handle.command(command).await.unwrap_err();
         assert!(fault.message.contains(refusal), "{fault:?}");
@@ -162,13 +165,14 @@ async fn what_a_backend_cannot_do_is_refused_with_its_name() {
     }
 
     // A budget that nobody can hold stops the launch, and says so.
-    let budget = Draft { title: "11".to_owned(), budget: Some(mxd::base::MicroUsd(1_000_000)), ..Draft::default() };
-    let create = Command::Create { parent: task, before: None, draft: budget, start: Start::Now };
+    let budget =
+        TaskDraft { title: "11".to_owned(), budget: Some(mxd::base::MicroUsd(1_000_000)), ..TaskDraft::default() };
+    let create = Command::Create { parent: task, before: None, draft: budget, start: TaskStart::Now };
     let Ok(Outcome::Created { task: limited, .. }) = handle.command(create).await else { panic!("not created") };
     let shown = until(&handle, "the question", |now| !now.task(limited).unwrap().asks.is_empty()).await;
     let ask = &shown.task(limited).unwrap().asks[0];
     assert_eq!(ask.kind(), AskKind::LaunchFailed);
-    assert!(ask.detail.contains("clerk does not say what its requests cost"), "{ask:?}");
+    assert!(ask.detail.contains("clerk does not report costs"), "{ask:?}");
     assert!(ask.detail.contains("`mxd task edit TASK --budget 0`"), "{ask:?}");
     handle.quit().await;
     project.mxd(["task", "edit", &limited.to_string(), "--budget", "0"]).ok();
@@ -180,9 +184,9 @@ async fn a_backend_that_refuses_a_task_before_the_start_leaves_no_worktree() {
     let world = World::new();
     let project = world.project("app");
     let handle = open(world.home(), &project.path, Capabilities::ALL, 0).await;
-    let (snapshot, _) = handle.look().await.unwrap();
-    let draft = Draft { title: "refused".to_owned(), ..Draft::default() };
-    let create = Command::Create { parent: snapshot.root, before: None, draft, start: Start::Now };
+    let (snapshot, _) = handle.subscribe().await.unwrap();
+    let draft = TaskDraft { title: "refused".to_owned(), ..TaskDraft::default() };
+    let create = Command::Create { parent: snapshot.root, before: None, draft, start: TaskStart::Now };
     let Ok(Outcome::Created { task, .. }) = handle.command(create).await else { panic!("not created") };
     let shown = until(&handle, "the question", |now| !now.task(task).unwrap().asks.is_empty()).await;
     let view = shown.task(task).unwrap();

@@ -9,7 +9,7 @@ use std::time::Instant;
 use mxd::base::{MessageId, TurnId};
 use mxd::git::branch;
 use mxd::model::event::{AssistantText, Body, MessagesConsumed, StopReason, TurnEnded};
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::{Status, TaskNode};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ const WITH_WORKTREES: usize = 12;
 /// A conversation that has come to rest: spoken to, answered, asleep.
 fn at_rest(project: &Project<'_>) -> Vec<Body> {
     let id = MessageId::fresh(&project.world.ids);
-    let message = Message::new(id, now(), Source::User, "Begin.");
+    let message = Message::new(id, now(), MessageSource::User, "Begin.");
     vec![
         message.into(),
         MessagesConsumed { ids: vec![id] }.into(),

@@ -54,7 +54,7 @@ fn a_run_returns_2_and_the_question_when_it_waits_and_the_command_it_names_answe
     project.mxd(["answer", id, "3"]).refused(3, "there is no choice 3: the question has 2");
     let ran = world.paste(&project.path, &line.trim().replace("TEXT|N", "2"));
     assert!(ran.ok().contains("answered"));
-    assert_eq!(project.mxd(["asks"]).ok(), "nothing waits for you\n");
+    assert_eq!(project.mxd(["asks"]).ok(), "no open questions\n");
     project.mxd(["answer", id, "1"]).refused(3, "no open question has an id that starts with");
     let ran = project.run([]);
     assert!(ran.out.contains("Blue it is."), "{ran:?}");
@@ -87,7 +87,7 @@ fn a_run_waits_for_a_question_that_answers_itself_and_for_processes_that_will_en
 fn a_run_that_cannot_work_returns_3_and_leaves_nothing_behind() {
     let world = World::new();
     let project = world.project("app");
-    let err = project.run(["Do it."]).refused(3, "no way to reach a model is set up");
+    let err = project.run(["Do it."]).refused(3, "no model provider is configured");
     assert!(err.contains("hint: "), "{err}");
     play(&world, json!([root(json!([say("Hello.")]))]));
     project.run(["--auth", "nobody", "Do it."]).refused(3, "nobody");
@@ -116,11 +116,11 @@ fn a_timeout_stops_the_work_which_the_next_run_takes_up() {
     let project = world.project("app");
     let ran = project.run(["--timeout", "5", "Wait."]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.err.contains("stopped after 5 s"), "{ran:?}");
+    assert!(ran.err.contains("timeout of 5 s"), "{ran:?}");
     assert_eq!(marked(&[project.id("orchestrator")]), []);
-    assert_eq!(project.status("orchestrator"), "in_progress", "as programs read it");
+    assert_eq!(project.status("orchestrator"), "in_progress", "in JSON");
     let tree = project.mxd(["tree"]).ok();
-    assert!(tree.contains("◆ orchestrator  in progress"), "as a person reads it: {tree}");
+    assert!(tree.contains("◆ orchestrator  in progress"), "as text: {tree}");
     let ran = project.run([]);
     assert!(ran.out.contains("I was cut short."), "{ran:?}");
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -208,9 +208,9 @@ fn a_dash_is_what_comes_in_on_standard_input() {
     fed(&project, &["task", "edit", made.trim(), "-d", "-"], b"Red.\n").ok();
     assert_eq!(project.node("Paint")["description"], "Red.");
     for args in [&["run", "-"][..], &["send", &root, "-"]] {
-        fed(&project, args, b" \n").refused(3, "nothing on standard input");
+        fed(&project, args, b" \n").refused(3, "stdin is empty");
     }
-    fed(&project, &["send", &root, "-"], b"\xff\xfe").refused(3, "not text");
+    fed(&project, &["send", &root, "-"], b"\xff\xfe").refused(3, "not UTF-8 text");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn as_lines_the_beginning_of_what_a_tool_gave_is_read_out() {
     let project = world.project("app");
     let said = fed(&project, &["--plain"], b"Count.\n");
     assert_eq!(said.code, 0, "{said:?}");
-    for line in ["  bash gave (", "101", "… ", " more lines", "short", "Counted."] {
+    for line in ["  bash returned (", "101", "… ", " more lines", "short", "Counted."] {
         assert!(said.out.contains(line), "expected {line:?} in {said:?}");
     }
     assert!(!said.out.contains("120"), "it does not flood: {said:?}");
@@ -298,7 +298,7 @@ fn what_the_person_stopped_stays_stopped_until_it_is_spoken_to() {
     let world = World::new();
     play(&world, json!([root(json!([])), agent("Painter", json!([say("I rest."), say("Back at work.")]))]));
     let project = world.project("app");
-    assert_eq!(project.mxd(["stop"]).ok(), "nothing was at work\n");
+    assert_eq!(project.mxd(["stop"]).ok(), "nothing was running\n");
     let painter = project.new_task("Painter");
     // The root is told that the painter sleeps, and has nothing to say to it.
     let ran = project.run([]);
@@ -332,7 +332,7 @@ fn whoever_sleeps_without_being_done_is_named_with_those_who_wait_for_it() {
     let project = world.project("app");
     let painter = project.new_task("Painter");
     let said = format!(
-        "stuck: orchestrator → Painter: the last of these sleeps without having called done\n    mxd send {} TEXT\n",
+        "stuck: orchestrator → Painter: the last of these ended its turn without calling done\n    mxd send {} TEXT\n",
         &painter[..14]
     );
     let ran = project.run([]);
@@ -377,7 +377,7 @@ fn tasks_are_made_changed_moved_and_taken_away() {
     // Nothing begins that was not started.
     assert!(project.run([]).ok().starts_with("nothing to do: "));
 
-    project.mxd(["task", "edit", one]).refused(3, "nothing is to be changed");
+    project.mxd(["task", "edit", one]).refused(3, "nothing to change");
     project.mxd(["task", "edit", one, "--title", " "]).refused(3, "a task needs a title");
     project.mxd(["task", "edit", one, "--title", "First", "--budget", "0"]).ok();
     project.mxd(["task", "edit", two, "--draft", "false"]).ok();
@@ -393,7 +393,7 @@ fn tasks_are_made_changed_moved_and_taken_away() {
 
     project.mxd(["task", "close", &root]).refused(3, "the root cannot be closed");
     project.mxd(["task", "close", one]).ok();
-    project.mxd(["task", "close", one]).refused(3, "is closed already");
+    project.mxd(["task", "close", one]).refused(3, "already closed");
     project.mxd(["task", "new", "Below", "--under", one]).refused(3, "is closed");
     project.mxd(["task", "delete", &root]).refused(3, "the root cannot be deleted");
     project.mxd(["task", "delete", two]).ok();
@@ -418,7 +418,7 @@ fn a_task_starts_over_on_a_fresh_branch_and_its_old_work_comes_back_from_the_arc
     project.mxd(["stop", &painter]).ok();
     assert!(project.mxd(["task", "close", &painter]).ok().contains("refs/mxd/archive/"));
     assert!(!old_place.exists());
-    assert!(project.mxd(["restore", &painter]).ok().contains("the worktree is back"));
+    assert!(project.mxd(["restore", &painter]).ok().contains("worktree restored"));
     let place = project.worktree("Painter");
     assert_eq!(std::fs::read_to_string(place.join("loose.txt")).unwrap(), "loose\n");
     assert_eq!(project.node("Painter")["branch"], old_branch);
@@ -457,7 +457,7 @@ fn what_was_spent_is_shown_by_task_by_model_and_by_day() {
     }
     let out = project.mxd(["cost"]).ok();
     assert_eq!(out.lines().count(), 3, "{out}");
-    assert!(out.lines().last().unwrap().ends_with("all"), "{out}");
+    assert!(out.lines().last().unwrap().ends_with("total"), "{out}");
     assert!(project.mxd(["cost", "--by", "month"]).code == 3);
 }
 

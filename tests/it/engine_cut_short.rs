@@ -59,7 +59,8 @@ impl<'w> Bench<'w> {
                 assert!(tasks == before || tasks == after, "{tasks} tasks: {at}");
                 // A torn end is healed by the next event; there is nothing else to mend.
                 let ran = self.project.mxd(["check", "--repair"]);
-                let others = ran.out.lines().filter(|line| line.contains("[mended]") && !line.contains("were cut off"));
+                let others =
+                    ran.out.lines().filter(|line| line.contains("[repaired]") && !line.contains("interrupted write"));
                 assert_eq!(others.collect::<Vec<_>>(), [] as [&str; 0], "{at}: {ran:?}");
                 assert_eq!(self.project.tasks().len(), tasks, "{at}: {ran:?}");
                 assert_eq!(self.project.mxd(["check"]).code, 0, "{at}");
@@ -108,7 +109,7 @@ fn an_empty_session_of_no_task_is_removed_and_no_task_is_made_of_it() {
     fs::create_dir_all(project.folder.sessions()).unwrap();
     fs::write(&empty, "").unwrap();
     let ran = project.mxd(["check"]);
-    assert!(ran.code == 1 && ran.out.contains("belongs to no task [can be mended]"), "{ran:?}");
+    assert!(ran.code == 1 && ran.out.contains("belongs to no task [repairable]"), "{ran:?}");
     assert_eq!(project.mxd(["check", "--repair"]).code, 0);
     assert!(!empty.exists());
     fs::write(&empty, "").unwrap();
@@ -145,7 +146,7 @@ fn tasks_that_were_made_while_inodes_had_run_out_begin_when_there_are_some_again
     let sessions = project.folder.sessions();
     let grow = format!("mount -o remount,nr_inodes=100 {}", sessions.display());
     let line = format!(
-        "$MXD run Go > out 2>&1 & run=$!; until grep -q 'is tried again' out || ! kill -0 $run; do sleep 0.05; done; {grow}; \
+        "$MXD run Go > out 2>&1 & run=$!; until grep -q 'retrying in' out || ! kill -0 $run; do sleep 0.05; done; {grow}; \
          wait $run; echo code $?; cat out; $MXD tree --json"
     );
     let Some(said) = with_few_inodes(&world, &project, &line) else { return };

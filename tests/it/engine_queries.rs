@@ -5,10 +5,10 @@ use std::fs;
 use mxd::base::{Fault, TaskId};
 use mxd::config::{Environment, merge};
 use mxd::engine::command::{Command, FileCommand, Layer};
-use mxd::engine::query::{Answer, CostsBy, ModelSource, Query};
-use mxd::engine::review::{DiffWish, Extent, Goal, Range, Whitespace};
+use mxd::engine::query::{CostsBy, ModelSource, Query, QueryAnswer};
+use mxd::engine::review::{DiffRange, DiffRequest, MergeTarget, RewindScope, Whitespace};
 use mxd::engine::{Handle, projects, read_only};
-use mxd::model::search::Question;
+use mxd::model::search::SearchQuery;
 use serde_json::json;
 
 use crate::cli_support::{Project, World, json_lines};
@@ -31,17 +31,17 @@ fn worked_on(world: &World) -> (Project<'_>, Handle) {
 }
 
 /// Asks, with the question and the answer as another process would get them.
-async fn ask(handle: &Handle, query: Query) -> Result<Answer, Fault> {
+async fn ask(handle: &Handle, query: Query) -> Result<QueryAnswer, Fault> {
     let sent = serde_json::to_vec(&query).unwrap();
     assert_eq!(serde_json::from_slice::<Query>(&sent).unwrap(), query);
     let answer = handle.query(query).await?;
     let sent = serde_json::to_vec(&answer).unwrap();
-    assert_eq!(serde_json::from_slice::<Answer>(&sent).unwrap(), answer);
+    assert_eq!(serde_json::from_slice::<QueryAnswer>(&sent).unwrap(), answer);
     Ok(answer)
 }
 
-fn whole(range: Range) -> DiffWish {
-    DiffWish { range, whitespace: Whitespace::Counts, context: 3, only: Vec::new() }
+fn whole(range: DiffRange) -> DiffRequest {
+    DiffRequest { range, whitespace: Whitespace::Counts, context: 3, only: Vec::new() }
 }
 
 #[tokio::test]
@@ -49,38 +49,39 @@ async fn every_query_is_answered_beside_an_engine_and_survives_json() {
     let world = World::new();
     let (project, handle) = worked_on(&world);
     let painter: TaskId = project.id("Painter").parse().unwrap();
-    let Answer::Tasks(tasks) = ask(&handle, Query::Tasks).await.unwrap() else { panic!() };
+    let QueryAnswer::Tasks(tasks) = ask(&handle, Query::Tasks).await.unwrap() else { panic!() };
     let row = tasks.rows.iter().find(|row| row.node.title == "Painter").unwrap();
     assert_eq!((row.node.id, row.depth, row.turns, tasks.warnings.len()), (painter, 1, 2, 0));
     for (name, found) in [(painter.to_string(), Some(painter)), (painter.to_string()[..20].to_owned(), Some(painter))] {
-        assert_eq!(ask(&handle, Query::Find { name }).await.ok(), found.map(Answer::Find));
+        assert_eq!(ask(&handle, Query::Find { name }).await.ok(), found.map(QueryAnswer::Find));
     }
     let fault = ask(&handle, Query::Find { name: "ZZZZZZZZZZ".to_owned() }).await.unwrap_err();
     assert!(fault.hints.iter().any(|hint| hint.contains("mxd tree")), "{fault:?}");
-    let Answer::DeletedTasks(deleted) = ask(&handle, Query::DeletedTasks).await.unwrap() else { panic!() };
+    let QueryAnswer::DeletedTasks(deleted) = ask(&handle, Query::DeletedTasks).await.unwrap() else { panic!() };
     assert_eq!(deleted.iter().map(|node| node.title.as_str()).collect::<Vec<_>>(), ["Gone"]);
     let gone = deleted[0].id;
-    assert_eq!(ask(&handle, Query::Find { name: gone.to_string() }).await, Ok(Answer::Find(gone)));
-    let Answer::Summary(summary) = ask(&handle, Query::Summary { task: gone }).await.unwrap() else { panic!() };
+    assert_eq!(ask(&handle, Query::Find { name: gone.to_string() }).await, Ok(QueryAnswer::Find(gone)));
+    let QueryAnswer::Summary(summary) = ask(&handle, Query::Summary { task: gone }).await.unwrap() else { panic!() };
     assert_eq!((summary.node, summary.tokens), (None, 0));
-    let Answer::Patch(patch) = ask(&handle, Query::Patch { task: painter, wish: whole(Range::Base) }).await.unwrap()
+    let QueryAnswer::Patch(patch) =
+        ask(&handle, Query::Patch { task: painter, request: whole(DiffRange::Base) }).await.unwrap()
     else {
         panic!()
     };
     assert!(String::from_utf8(patch.0).unwrap().contains("+blue\n"));
-    let Answer::Settings(settings) = ask(&handle, Query::Settings).await.unwrap() else { panic!() };
+    let QueryAnswer::Settings(settings) = ask(&handle, Query::Settings).await.unwrap() else { panic!() };
     let depth = settings.iter().find(|row| row.key == "maxDepth").unwrap();
     assert_eq!((depth.value.clone(), depth.origin.as_str()), (json!(3), "default"));
     let turn = match ask(&handle, Query::Turns { task: painter }).await.unwrap() {
-        Answer::Turns(turns) => turns[0].turn,
+        QueryAnswer::Turns(turns) => turns[0].turn,
         other => panic!("{other:?}"),
     };
-    let question = Question { words: "paint".to_owned(), below: None, since: None, until: None, limit: 5 };
+    let question = SearchQuery { words: "paint".to_owned(), below: None, since: None, until: None, limit: 5 };
     for query in [
         Query::Page { task: painter, before: None, count: 3 },
-        Query::Diff { task: painter, wish: whole(Range::Turn { turn }) },
-        Query::MergePreview { task: painter, into: Goal::Above },
-        Query::RewindPreview { task: painter, to: None, extent: Extent::Both },
+        Query::Diff { task: painter, request: whole(DiffRange::Turn { turn }) },
+        Query::MergePreview { task: painter, into: MergeTarget::Parent },
+        Query::RewindPreview { task: painter, to: None, extent: RewindScope::Both },
         Query::Seen { task: painter },
         Query::Files { task: painter, words: "pai".to_owned(), limit: 5 },
         Query::Search { question },

@@ -28,13 +28,13 @@ fn a_deleted_task_comes_back_with_its_commits_its_loose_files_and_its_conversati
     assert_eq!(project.tasks().len(), 1);
     assert!(project.mxd(["restore"]).ok().contains("Painter"), "what was deleted is listed");
     let said = project.mxd(["restore", &painter[..12]]).ok();
-    assert!(said.contains("\"Painter\" is back below \"orchestrator\"") && said.contains("1 file"), "{said}");
+    assert!(said.contains("restored \"Painter\" under \"orchestrator\"") && said.contains("1 file"), "{said}");
     assert_eq!(project.worktree("Painter"), place);
     assert_eq!(fs::read_to_string(place.join("kept.txt")).unwrap(), "one\n");
     assert_eq!(fs::read_to_string(place.join("loose.txt")).unwrap(), "loose\n");
     assert_eq!(project.status("Painter"), "passed");
     assert!(project.log("Painter").contains("half of it is done"));
-    assert_eq!(project.mxd(["restore"]).ok(), "nothing was deleted\n");
+    assert_eq!(project.mxd(["restore"]).ok(), "no deleted tasks\n");
     project.mxd(["restore", "01NEVERWAS"]).refused(3, "01NEVERWAS");
 }
 

@@ -17,7 +17,7 @@ mod world;
 use tally::Tally;
 use world::World;
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 150;
 /// How many `cargo proof` plays.
 const MANY_SEEDS: u64 = 7_000;
 /// Seeds beyond the usual ones that broke a rule once.

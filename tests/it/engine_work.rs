@@ -137,12 +137,12 @@ fn one_edit_of_a_turn_is_told_from_the_others_where_that_is_certain() {
     assert!(command.contains("+++ b/c.txt") && !command.contains("a.txt"), "{command}");
     // What cannot be told apart is not made up.
     for (turn, edit) in [("4", "1"), ("4", "2"), ("5", "1"), ("5", "2")] {
-        let refusal = show(turn, edit).refused(3, "cannot be told apart");
+        let refusal = show(turn, edit).refused(3, "cannot be separated");
         assert!(refusal.contains("--turn"), "{refusal}");
     }
     // A turn that did one thing is that thing.
     assert_eq!(show("6", "1").ok(), project.mxd(["diff", &id, "--turn", "6"]).ok());
-    project.mxd(["diff", &id, "--turn", "1..2", "--edit", "1"]).refused(3, "belongs to one turn");
+    project.mxd(["diff", &id, "--turn", "1..2", "--edit", "1"]).refused(3, "needs a single turn");
 }
 
 #[test]

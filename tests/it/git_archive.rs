@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use mxd::git::{BranchFate, Error, LeftOut, Restored, Standing, Uncommitted, Wanted};
+use mxd::git::{BranchFate, Error, LeftOut, RestoreOutcome, Uncommitted, WorktreeSpec, WorktreeState};
 
 use crate::git_support::{Scene, at_home, belongings, commit_all, files, git, main, odd_name, removal};
 
-fn archive_of(wanted: &Wanted) -> String {
+fn archive_of(wanted: &WorktreeSpec) -> String {
     format!("refs/mxd/archive/{}", wanted.task)
 }
 
@@ -42,7 +42,7 @@ at_home! {
         let again = worktrees.remove(&removal(&wanted, BranchFate::Delete)).await.unwrap();
         assert_eq!((again.archive, again.branch_deleted), (None, false));
         let nothing = worktrees.restore(&wanted).await.unwrap_err();
-        assert!(matches!(nothing, Error::NothingKept(task) if task == wanted.task));
+        assert!(matches!(nothing, Error::NothingSaved(task) if task == wanted.task));
     }
 
     async fn uncommitted_work_comes_back_byte_for_byte() {
@@ -60,8 +60,8 @@ at_home! {
         assert_eq!(git(&scene.top, ["rev-parse", &format!("{archive}^1")]), tip);
         assert!(!wanted.path.exists() && !scene.has_ref(&wanted.branch));
 
-        let Restored { standing, uncommitted } = worktrees.restore(&wanted).await.unwrap();
-        assert_eq!(standing, Standing::Created);
+        let RestoreOutcome { worktree, uncommitted } = worktrees.restore(&wanted).await.unwrap();
+        assert_eq!(worktree, WorktreeState::Created);
         assert!(matches!(uncommitted, Uncommitted::Restored(paths) if paths.len() == 10));
         assert_eq!(files(&wanted.path), before);
         assert_eq!(git(&wanted.path, ["rev-parse", "HEAD"]), tip);
@@ -99,7 +99,7 @@ at_home! {
         let removed = worktrees.remove(&removal(&wanted, BranchFate::Delete)).await.unwrap();
         assert!(removed.archive.is_some() && removed.branch_deleted);
         let restored = worktrees.restore(&wanted).await.unwrap();
-        assert_eq!(restored, Restored { standing: Standing::Created, uncommitted: Uncommitted::None });
+        assert_eq!(restored, RestoreOutcome { worktree: WorktreeState::Created, uncommitted: Uncommitted::None });
         assert_eq!(git(&wanted.path, ["rev-parse", "HEAD"]), tip);
 
         let merged = scene.made(2).await;
@@ -115,7 +115,7 @@ at_home! {
         let wanted = scene.made(1).await;
         let removed = worktrees.remove(&removal(&wanted, BranchFate::Keep)).await.unwrap();
         assert!(!removed.branch_deleted && scene.has_ref(&wanted.branch));
-        assert_eq!(worktrees.restore(&wanted).await.unwrap().standing, Standing::Created);
+        assert_eq!(worktrees.restore(&wanted).await.unwrap().worktree, WorktreeState::Created);
         assert_eq!(files(&wanted.path), files(&scene.top));
     }
 
@@ -226,7 +226,7 @@ at_home! {
         assert_eq!(fs::read(wanted.path.join("a.txt")).unwrap(), b"newer");
         commit_all(&wanted.path, "went on");
         let kept = worktrees.restore(&wanted).await.unwrap().uncommitted;
-        assert!(matches!(kept, Uncommitted::Kept { archive } if scene.has_ref(&archive)));
+        assert!(matches!(kept, Uncommitted::Archived { archive } if scene.has_ref(&archive)));
     }
 
     async fn the_repository_itself_and_foreign_folders_are_never_removed() {

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use mxd::git::diff::{self, End, Whitespace, Wish};
-use mxd::git::merge::{How, Landed, Landing};
-use mxd::git::{Checkout, Wanted};
-use mxd::model::diff::{Cut, Diff, FileDiff, FileKind as Kind, FileStatus, LineKind};
+use mxd::git::diff::{self, DiffEndpoint, DiffSettings, Whitespace};
+use mxd::git::merge::{MergeOutcome, MergeRequest, MergeStrategy};
+use mxd::git::{Checkout, WorktreeSpec};
+use mxd::model::diff::{CutReason, Diff, FileDiff, FileKind as Kind, FileStatus, LineKind};
 
 use crate::git_support::{Scene, at_home, commit_all, git, odd_name};
 
-async fn checkout(scene: &Scene, wanted: &Wanted) -> Checkout {
+async fn checkout(scene: &Scene, wanted: &WorktreeSpec) -> Checkout {
     scene.worktrees().await.checkout(&wanted.path).await.unwrap()
 }
 
@@ -26,7 +26,7 @@ at_home! {
         let wanted = scene.made(1).await;
         fs::write(wanted.path.join("a.txt"), "zero\none\nTWO\nthree").unwrap();
         let here = checkout(&scene, &wanted).await;
-        let diff = diff::between(&here, &End::Commit("main".into()), &End::Worktree, &Wish::default()).await.unwrap();
+        let diff = diff::between(&here, &DiffEndpoint::Commit("main".into()), &DiffEndpoint::Worktree, &DiffSettings::default()).await.unwrap();
         let changed = file(&diff, "a.txt");
         assert_eq!((changed.status, changed.added, changed.removed), (FileStatus::Modified, 3, 2));
         let lines: Vec<_> = changed.hunks[0].lines.iter().map(|line| (line.kind, line.old, line.new, line.text.as_str(), line.unended)).collect();
@@ -38,7 +38,7 @@ at_home! {
             (LineKind::Added, None, Some(3), "TWO", false),
             (LineKind::Added, None, Some(4), "three", true),
         ]);
-        let reverse = diff::between(&here, &End::Worktree, &End::Commit("main".into()), &Wish::default()).await.unwrap();
+        let reverse = diff::between(&here, &DiffEndpoint::Worktree, &DiffEndpoint::Commit("main".into()), &DiffSettings::default()).await.unwrap();
         assert_eq!((reverse.added(), reverse.removed()), (2, 3));
     }
 
@@ -58,11 +58,11 @@ at_home! {
         fs::write(path.join("link"), "a file now").unwrap();
         fs::write(path.join(odd_name()), "odd\n").unwrap();
         let here = checkout(&scene, &wanted).await;
-        let diff = diff::since_base(&here, "main", &Wish::default()).await.unwrap();
+        let diff = diff::since_base(&here, "main", &DiffSettings::default()).await.unwrap();
         let renamed = file(&diff, "new name");
         assert_eq!((renamed.status, renamed.old.as_ref().unwrap().path.to_str()), (FileStatus::Renamed, Some("old name")));
         let binary = file(&diff, "binary");
-        assert_eq!((binary.status, binary.cut, binary.hunks.len()), (FileStatus::Modified, Some(Cut::Binary), 0));
+        assert_eq!((binary.status, binary.cut, binary.hunks.len()), (FileStatus::Modified, Some(CutReason::Binary), 0));
         let deleted = file(&diff, "dir/b.txt");
         assert_eq!((deleted.status, deleted.new.as_ref(), deleted.removed), (FileStatus::Deleted, None, 1));
         let mode = file(&diff, "run.sh");
@@ -71,7 +71,7 @@ at_home! {
         let odd = diff.files.iter().find(|file| file.path().is_some_and(|path| path == odd_name())).unwrap();
         assert_eq!((odd.status, odd.added), (FileStatus::Untracked, 1));
         commit_all(path, "all of it");
-        let committed = diff::since_base(&here, "main", &Wish::default()).await.unwrap();
+        let committed = diff::since_base(&here, "main", &DiffSettings::default()).await.unwrap();
         assert_eq!(committed.files.len(), diff.files.len());
     }
 
@@ -81,7 +81,7 @@ at_home! {
         let (wanted, other) = (scene.made(1).await, scene.made(2).await);
         let here = checkout(&scene, &wanted).await;
         let names = async || {
-            let diff = diff::since_base(&here, "main", &Wish::default()).await.unwrap();
+            let diff = diff::since_base(&here, "main", &DiffSettings::default()).await.unwrap();
             diff.files.iter().map(|file| file.path().unwrap().to_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         let base = |name: &str| {
@@ -92,11 +92,11 @@ at_home! {
             fs::write(wanted.path.join(name), name).unwrap();
             commit_all(&wanted.path, name);
         };
-        let land = async |wanted: &Wanted| {
+        let land = async |wanted: &WorktreeSpec| {
             let (branch, target) = (wanted.branch.clone(), "main".to_owned());
-            let message = "landed".to_owned();
-            let landing = Landing { task: wanted.task, branch, target, how: How::Merge, message, seen: None };
-            assert!(matches!(worktrees.land(&landing).await.unwrap(), Landed::Done { .. }));
+            let message = "outcome".to_owned();
+            let request = MergeRequest { task: wanted.task, branch, target, strategy: MergeStrategy::Merge, message, expected: None };
+            assert!(matches!(worktrees.merge(&request).await.unwrap(), MergeOutcome::Done { .. }));
         };
         own("own-1");
         base("base-1");
@@ -135,7 +135,7 @@ at_home! {
                 scene.commit_all("further");
             }
             let here = checkout(&scene, &wanted).await;
-            let diff = diff::since_base(&here, "main", &Wish::default()).await.unwrap();
+            let diff = diff::since_base(&here, "main", &DiffSettings::default()).await.unwrap();
             assert_eq!(diff.files.len(), 2, "{diff:?}");
         }
     }
@@ -150,7 +150,7 @@ at_home! {
         let second = commit_all(&scene.top.join("sub"), "second");
         let after = scene.commit_all("moved");
         let worktrees = scene.worktrees().await;
-        let diff = diff::between(worktrees.main(), &End::Commit(before), &End::Commit(after), &Wish::default()).await.unwrap();
+        let diff = diff::between(worktrees.main(), &DiffEndpoint::Commit(before), &DiffEndpoint::Commit(after), &DiffSettings::default()).await.unwrap();
         let sub = file(&diff, "sub");
         let (old, new) = (sub.old.as_ref().unwrap(), sub.new.as_ref().unwrap());
         assert_eq!((old.kind, old.id.as_str(), new.id.as_str()), (Kind::Submodule, first.as_str(), second.as_str()));
@@ -162,7 +162,7 @@ at_home! {
         fs::write(wanted.path.join("a.txt"), "one\n  two\nthree  \n").unwrap();
         let here = checkout(&scene, &wanted).await;
         for (whitespace, added) in [(Whitespace::Counts, 2), (Whitespace::Amount, 1), (Whitespace::Ignored, 0)] {
-            let wish = Wish { whitespace, ..Wish::default() };
+            let wish = DiffSettings { whitespace, ..DiffSettings::default() };
             let diff = diff::since_base(&here, "main", &wish).await.unwrap();
             assert_eq!(diff.added(), added, "{whitespace:?}");
         }
@@ -176,17 +176,17 @@ at_home! {
         fs::write(wanted.path.join("wide.txt"), "x".repeat(10_000)).unwrap();
         fs::write(wanted.path.join("zz.txt"), "z").unwrap();
         let here = checkout(&scene, &wanted).await;
-        let wish = Wish { most_files: 2, most_lines: 100, most_columns: 50, ..Wish::default() };
+        let wish = DiffSettings { max_files: 2, max_lines: 100, max_columns: 50, ..DiffSettings::default() };
         let diff = diff::since_base(&here, "main", &wish).await.unwrap();
         assert_eq!((diff.files.len(), diff.hidden_files), (2, 1));
         let long = file(&diff, "many.txt");
-        assert_eq!((long.added, long.hunks[0].lines.len(), long.cut), (50_000, 100, Some(Cut::Lines(49_900))));
+        assert_eq!((long.added, long.hunks[0].lines.len(), long.cut), (50_000, 100, Some(CutReason::Lines(49_900))));
         let wide = &file(&diff, "wide.txt").hunks[0].lines[0];
         assert_eq!((wide.text.len(), wide.hidden), (50, 9_950));
-        let small = Wish { most_bytes: 1_000, ..Wish::default() };
+        let small = DiffSettings { max_bytes: 1_000, ..DiffSettings::default() };
         let diff = diff::since_base(&here, "main", &small).await.unwrap();
-        assert_eq!((file(&diff, "many.txt").cut, file(&diff, "zz.txt").cut), (Some(Cut::TooLarge), None));
-        let whole = diff::since_base(&here, "main", &Wish { most_lines: usize::MAX, ..Wish::default() }).await.unwrap();
+        assert_eq!((file(&diff, "many.txt").cut, file(&diff, "zz.txt").cut), (Some(CutReason::TooLarge), None));
+        let whole = diff::since_base(&here, "main", &DiffSettings { max_lines: usize::MAX, ..DiffSettings::default() }).await.unwrap();
         assert_eq!(file(&whole, "many.txt").hunks[0].lines.len(), 50_000);
     }
 
@@ -196,14 +196,14 @@ at_home! {
         fs::write(wanted.path.join("a.txt"), "changed\n").unwrap();
         fs::write(wanted.path.join("dir/b.txt"), "changed\n").unwrap();
         let here = checkout(&scene, &wanted).await;
-        let wish = Wish { only: vec!["dir".into()], ..Wish::default() };
+        let wish = DiffSettings { only: vec!["dir".into()], ..DiffSettings::default() };
         let diff = diff::since_base(&here, "main", &wish).await.unwrap();
         assert_eq!((diff.files.len(), diff.files[0].path().unwrap().to_str()), (1, Some("dir/b.txt")));
         let tree = git(&wanted.path, ["rev-parse", "main^{tree}"]);
-        let all = diff::between(&here, &End::Empty, &End::Tree(tree.clone()), &Wish::default()).await.unwrap();
+        let all = diff::between(&here, &DiffEndpoint::Empty, &DiffEndpoint::Tree(tree.clone()), &DiffSettings::default()).await.unwrap();
         assert!(all.files.len() == 5 && all.files.iter().all(|file| file.status == FileStatus::Added));
-        let same = diff::between(&here, &End::Tree(tree), &End::Commit("main".into()), &Wish::default()).await.unwrap();
+        let same = diff::between(&here, &DiffEndpoint::Tree(tree), &DiffEndpoint::Commit("main".into()), &DiffSettings::default()).await.unwrap();
         assert_eq!(same, Diff::default());
-        assert!(diff::between(&here, &End::Commit("gone".into()), &End::Worktree, &Wish::default()).await.is_err());
+        assert!(diff::between(&here, &DiffEndpoint::Commit("gone".into()), &DiffEndpoint::Worktree, &DiffSettings::default()).await.is_err());
     }
 }

@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use mxd::base::TurnId;
-use mxd::git::merge::{How, Landing};
+use mxd::git::merge::{MergeRequest, MergeStrategy};
 use mxd::git::snapshot::{FILE_CAP, Snapshot};
-use mxd::git::{BranchFate, Error, Start, Wanted, include};
+use mxd::git::{BranchFate, BranchStart, Error, WorktreeSpec, include};
 use ulid::Ulid;
 
 use crate::git_support::{Kind, Scene, at_home, commit_all, files, git, main, removal};
@@ -17,7 +17,7 @@ fn turn(number: u64) -> TurnId {
     TurnId::from_ulid(Ulid::from_parts(1_730_000_000_000 + number, u128::from(number)))
 }
 
-async fn snapshot(scene: &Scene, wanted: &Wanted, number: u64) -> Snapshot {
+async fn snapshot(scene: &Scene, wanted: &WorktreeSpec, number: u64) -> Snapshot {
     let worktrees = scene.worktrees().await;
     let taken = worktrees.take_snapshot(wanted.task, turn(number), &wanted.path, FILE_CAP).await.unwrap();
     taken.snapshot().clone()
@@ -38,7 +38,7 @@ fn is_link(error: &Error, path: &Path, target: &Path) -> bool {
 }
 
 /// Puts a link to `target` in the place of a worktree. Returns where the worktree is now.
-fn replace(wanted: &Wanted, target: &Path) -> PathBuf {
+fn replace(wanted: &WorktreeSpec, target: &Path) -> PathBuf {
     let moved = wanted.path.with_extension("moved");
     fs::rename(&wanted.path, &moved).unwrap();
     symlink(target, &wanted.path).unwrap();
@@ -63,12 +63,12 @@ at_home! {
         assert_ne!(start.tree, changed.tree);
         let (moved, before, known) = (replace(&wanted, &victim), everything(&victim), refs(&scene));
 
-        let refused = worktrees.put_back(wanted.task, turn(3), &wanted.path, &start).await.unwrap_err();
+        let refused = worktrees.restore_snapshot(wanted.task, turn(3), &wanted.path, &start).await.unwrap_err();
         assert!(is_link(&refused, &wanted.path, &victim), "{refused}");
         for refused in [
             worktrees.take_snapshot(wanted.task, turn(4), &wanted.path, FILE_CAP).await.map(drop).unwrap_err(),
             worktrees.state(&wanted.path).await.map(drop).unwrap_err(),
-            worktrees.state_aside(&wanted.path).await.map(drop).unwrap_err(),
+            worktrees.state_read_only(&wanted.path).await.map(drop).unwrap_err(),
             worktrees.move_branch(&wanted.path, &wanted.branch, "main").await.map(drop).unwrap_err(),
             worktrees.create(&wanted, &main()).await.map(drop).unwrap_err(),
             worktrees.restore(&wanted).await.map(drop).unwrap_err(),
@@ -80,7 +80,7 @@ at_home! {
         // Without the link everything is as before.
         fs::remove_file(&wanted.path).unwrap();
         fs::rename(&moved, &wanted.path).unwrap();
-        worktrees.put_back(wanted.task, turn(5), &wanted.path, &start).await.unwrap();
+        worktrees.restore_snapshot(wanted.task, turn(5), &wanted.path, &start).await.unwrap();
         assert_eq!(fs::read_to_string(wanted.path.join("a.txt")).unwrap(), "one\ntwo\nthree\n");
     }
 
@@ -108,7 +108,7 @@ at_home! {
         let other = scene.made(2).await;
         fs::write(wanted.path.join(".git"), fs::read(other.path.join(".git")).unwrap()).unwrap();
         let before = everything(&wanted.path);
-        let refused = worktrees.put_back(wanted.task, turn(2), &wanted.path, &start).await.unwrap_err();
+        let refused = worktrees.restore_snapshot(wanted.task, turn(2), &wanted.path, &start).await.unwrap_err();
         assert!(matches!(&refused, Error::NotTheCheckout { path, .. } if *path == wanted.path), "{refused}");
         assert_eq!(everything(&wanted.path), before);
         // The next start repairs it, and deleting archives what is in it.
@@ -129,9 +129,9 @@ at_home! {
         let theirs = everything(&victim);
         let linked = snapshot(&scene, &wanted, 2).await;
         assert!(!git(&scene.top, ["ls-tree", "-r", "--name-only", &linked.tree]).contains("dir/"));
-        worktrees.put_back(wanted.task, turn(3), &wanted.path, &start).await.unwrap();
+        worktrees.restore_snapshot(wanted.task, turn(3), &wanted.path, &start).await.unwrap();
         assert_eq!(everything(&wanted.path), before);
-        worktrees.put_back(wanted.task, turn(4), &wanted.path, &linked).await.unwrap();
+        worktrees.restore_snapshot(wanted.task, turn(4), &wanted.path, &linked).await.unwrap();
         assert_eq!(fs::read_link(wanted.path.join("dir")).unwrap(), victim.join("dir"));
         assert_eq!(everything(&victim), theirs);
     }
@@ -180,20 +180,20 @@ at_home! {
         let scene = Scene::new();
         let (worktrees, above, victim) = (scene.worktrees().await, scene.made(1).await, victim(&scene));
         let below = scene.wanted(2).await;
-        worktrees.create(&below, &Start::Branch(above.branch.clone())).await.unwrap();
+        worktrees.create(&below, &BranchStart::Branch(above.branch.clone())).await.unwrap();
         fs::write(below.path.join("a.txt"), "work\n").unwrap();
         commit_all(&below.path, "work");
         replace(&above, &victim);
         let (before, known) = (everything(&victim), refs(&scene));
-        let landing = Landing {
+        let request = MergeRequest {
             task: below.task,
             branch: below.branch.clone(),
             target: above.branch.clone(),
-            how: How::Merge,
+            strategy: MergeStrategy::Merge,
             message: "Merge".to_owned(),
-            seen: None,
+            expected: None,
         };
-        let refused = worktrees.land(&landing).await.unwrap_err();
+        let refused = worktrees.merge(&request).await.unwrap_err();
         assert!(is_link(&refused, &above.path, &victim), "{refused}");
         assert_eq!((everything(&victim), refs(&scene)), (before, known));
     }

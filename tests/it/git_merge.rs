@@ -5,19 +5,28 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mxd::base::TurnId;
-use mxd::git::merge::{CheckoutFate, Conflict, ConflictKind, How, Landed, Landing, Recovered};
-use mxd::git::radar::Radar;
-use mxd::git::{Error, Wanted};
+use mxd::git::conflict_scan::ConflictScanner;
+use mxd::git::merge::{
+    CheckoutFate, Conflict, ConflictKind, MergeOutcome, MergeRequest, MergeStrategy, RecoveredMerge,
+};
+use mxd::git::{Error, WorktreeSpec};
 
 use crate::git_support::{Scene, at_home, commit_all, files, git};
 
-fn landing(wanted: &Wanted, how: How) -> Landing {
+fn request(wanted: &WorktreeSpec, strategy: MergeStrategy) -> MergeRequest {
     let message = "Bring it in".to_owned();
-    Landing { task: wanted.task, branch: wanted.branch.clone(), target: "main".to_owned(), how, message, seen: None }
+    MergeRequest {
+        task: wanted.task,
+        branch: wanted.branch.clone(),
+        target: "main".to_owned(),
+        strategy,
+        message,
+        expected: None,
+    }
 }
 
 /// A task with two commits: a changed file and a new one.
-async fn task_with_work(scene: &Scene, number: u64) -> Wanted {
+async fn task_with_work(scene: &Scene, number: u64) -> WorktreeSpec {
     let wanted = scene.made(number).await;
     fs::write(wanted.path.join("a.txt"), "one\ntwo\nthree\nfour\n").unwrap();
     commit_all(&wanted.path, "change a");
@@ -38,10 +47,10 @@ fn status(folder: &Path) -> String {
     git(folder, ["status", "--porcelain"])
 }
 
-fn done(landed: Landed) -> (String, String, CheckoutFate, String) {
-    match landed {
-        Landed::Done { from, to, checkout, undo } => (from, to, checkout, undo),
-        other @ (Landed::Nothing | Landed::Conflicts(_)) => panic!("{other:?}"),
+fn done(outcome: MergeOutcome) -> (String, String, CheckoutFate, String) {
+    match outcome {
+        MergeOutcome::Done { from, to, checkout, undo } => (from, to, checkout, undo),
+        other @ (MergeOutcome::Nothing | MergeOutcome::Conflicts(_)) => panic!("{other:?}"),
     }
 }
 
@@ -69,7 +78,7 @@ at_home! {
         fs::write(scene.top.join("dir/b.txt"), "main\n").unwrap();
         let main = scene.commit_all("main goes on");
         fs::write(scene.top.join("mine.txt"), "untracked, and no reason to refuse").unwrap();
-        let (from, to, checkout, _) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let (from, to, checkout, _) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         assert_eq!((from, checkout), (main.clone(), CheckoutFate::Updated(scene.top.clone())));
         assert_eq!(head(&scene.top), to);
         assert_eq!(git(&scene.top, ["rev-parse", "HEAD^@"]), format!("{main}\n{}", head(&wanted.path)));
@@ -77,7 +86,7 @@ at_home! {
         assert_eq!(fs::read(scene.top.join("new-1.txt")).unwrap(), b"new\n");
         assert_eq!(git(&scene.top, ["log", "-1", "--format=%an|%s|%(trailers:key=Task-Id,valueonly)"]).trim_end(), format!("Ann|Bring it in|{}", wanted.task));
         assert_eq!(pending(&scene), "");
-        assert_eq!(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap(), Landed::Nothing);
+        assert_eq!(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap(), MergeOutcome::Nothing);
         scene.fsck();
     }
 
@@ -90,18 +99,18 @@ at_home! {
             commit_all(&rebased.path, &format!("step {number}"));
         }
         let start = head(&scene.top);
-        done(worktrees.land(&landing(&squashed, How::Squash)).await.unwrap());
+        done(worktrees.merge(&request(&squashed, MergeStrategy::Squash)).await.unwrap());
         assert_eq!(git(&scene.top, ["rev-list", "--count", &format!("{start}..HEAD")]), "1");
         assert_eq!(git(&scene.top, ["rev-parse", "HEAD^{tree}"]), git(&squashed.path, ["rev-parse", "HEAD^{tree}"]));
-        done(worktrees.land(&landing(&rebased, How::Rebase)).await.unwrap());
+        done(worktrees.merge(&request(&rebased, MergeStrategy::Rebase)).await.unwrap());
         let log = git(&scene.top, ["log", "--format=%s", &format!("{start}..HEAD")]);
         assert_eq!(log, "step 2\nstep 1\nstep 0\nBring it in");
         assert_eq!(git(&scene.top, ["rev-list", "--count", "--merges", "HEAD"]), "0");
         assert_eq!(status(&scene.top), "");
-        assert_eq!(worktrees.land(&landing(&rebased, How::Rebase)).await.unwrap(), Landed::Nothing);
+        assert_eq!(worktrees.merge(&request(&rebased, MergeStrategy::Rebase)).await.unwrap(), MergeOutcome::Nothing);
         git(&squashed.path, ["merge", "--quiet", "--no-edit", "main"]);
         commit_all(&squashed.path, "more");
-        let refusal = worktrees.land(&landing(&squashed, How::Rebase)).await.unwrap_err().to_string();
+        let refusal = worktrees.merge(&request(&squashed, MergeStrategy::Rebase)).await.unwrap_err().to_string();
         assert!(refusal.contains("merge or squash"), "{refusal}");
     }
 
@@ -112,11 +121,11 @@ at_home! {
             let switch: &[&str] = if detached { &["--detach"] } else { &["-c", "other"] };
             git(&scene.top, [&["switch", "--quiet"], switch].concat());
             let before = (head(&scene.top), files(&scene.top), status(&scene.top));
-            let (_, to, checkout, undo) = done(scene.worktrees().await.land(&landing(&wanted, How::Merge)).await.unwrap());
+            let (_, to, checkout, undo) = done(scene.worktrees().await.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
             assert_eq!(checkout, CheckoutFate::OnlyRef);
             assert_eq!(git(&scene.top, ["rev-parse", "main"]), to);
             assert_eq!((head(&scene.top), files(&scene.top), status(&scene.top)), before);
-            assert_eq!(scene.worktrees().await.undo_landing(wanted.task, &undo).await.unwrap(), CheckoutFate::OnlyRef);
+            assert_eq!(scene.worktrees().await.undo_merge(wanted.task, &undo).await.unwrap(), CheckoutFate::OnlyRef);
         }
     }
 
@@ -125,8 +134,8 @@ at_home! {
         let worktrees = scene.worktrees().await;
         let above = scene.made(1).await;
         let wanted = task_with_work(&scene, 2).await;
-        let into = Landing { target: above.branch.clone(), ..landing(&wanted, How::Merge) };
-        let (_, to, checkout, _) = done(worktrees.land(&into).await.unwrap());
+        let into = MergeRequest { target: above.branch.clone(), ..request(&wanted, MergeStrategy::Merge) };
+        let (_, to, checkout, _) = done(worktrees.merge(&into).await.unwrap());
         assert_eq!((checkout, head(&above.path)), (CheckoutFate::Updated(above.path.clone()), to));
         assert_eq!(status(&above.path), "");
     }
@@ -137,15 +146,15 @@ at_home! {
         let wanted = task_with_work(&scene, 1).await;
         let refs = git(&scene.top, ["for-each-ref"]);
         fs::write(wanted.path.join("forgotten.txt"), "f").unwrap();
-        let error = worktrees.land(&landing(&wanted, How::Merge)).await.unwrap_err();
+        let error = worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap_err();
         assert!(matches!(&error, Error::Dirty { path, example, .. } if *path == wanted.path && example == "forgotten.txt"), "{error}");
         fs::remove_file(wanted.path.join("forgotten.txt")).unwrap();
         fs::write(scene.top.join("dir/b.txt"), "not committed").unwrap();
-        let error = worktrees.land(&landing(&wanted, How::Merge)).await.unwrap_err();
+        let error = worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap_err();
         assert!(matches!(&error, Error::Dirty { path, .. } if *path == scene.top), "{error}");
         git(&scene.top, ["checkout", "--quiet", "--", "."]);
         fs::write(scene.top.join("new-1.txt"), "mine, and in the way").unwrap();
-        let error = worktrees.land(&landing(&wanted, How::Merge)).await.unwrap_err();
+        let error = worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap_err();
         assert!(error.to_string().contains("new-1.txt"), "{error}");
         assert_eq!(fs::read(scene.top.join("new-1.txt")).unwrap(), b"mine, and in the way");
         assert_eq!(git(&scene.top, ["for-each-ref"]), refs, "nothing moved, nothing is noted");
@@ -195,8 +204,8 @@ at_home! {
         assert_eq!(content.theirs.as_ref().unwrap().text, "one\ntasks\nthree\n");
         let marked = &content.marked.as_ref().unwrap().text;
         assert!(marked.starts_with("<<<<<<<") && marked.contains("main\n=======\ntasks\n>>>>>>>"), "{marked}");
-        for how in [How::Merge, How::Squash, How::Rebase] {
-            let Landed::Conflicts(conflicts) = worktrees.land(&landing(&wanted, how)).await.unwrap() else { panic!("{how:?}") };
+        for how in [MergeStrategy::Merge, MergeStrategy::Squash, MergeStrategy::Rebase] {
+            let MergeOutcome::Conflicts(conflicts) = worktrees.merge(&request(&wanted, how)).await.unwrap() else { panic!("{how:?}") };
             assert!(!conflicts.is_empty());
         }
         assert_eq!(git(top, ["for-each-ref"]), refs, "nothing was changed");
@@ -214,7 +223,7 @@ at_home! {
         // The main checkout was made before the attributes; its files are as git would write them now.
         git(&scene.top, ["rm", "--quiet", "-r", "--cached", "."]);
         git(&scene.top, ["reset", "--quiet", "--hard"]);
-        done(scene.worktrees().await.land(&landing(&wanted, How::Merge)).await.unwrap());
+        done(scene.worktrees().await.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         assert_eq!(files(&scene.top), files(&wanted.path));
         assert_eq!(status(&scene.top), "");
     }
@@ -224,14 +233,14 @@ at_home! {
         let worktrees = scene.worktrees().await;
         let wanted = task_with_work(&scene, 1).await;
         let (before, before_files) = (head(&scene.top), files(&scene.top));
-        let (.., undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let (.., undo) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         assert_eq!(undo, format!("refs/mxd/undo/{}/1", wanted.task));
-        assert_eq!(worktrees.undo_landing(wanted.task, &undo).await.unwrap(), CheckoutFate::Updated(scene.top.clone()));
+        assert_eq!(worktrees.undo_merge(wanted.task, &undo).await.unwrap(), CheckoutFate::Updated(scene.top.clone()));
         assert_eq!((head(&scene.top), files(&scene.top), status(&scene.top).as_str()), (before, before_files, ""));
         assert!(!scene.has_ref(&undo));
-        let (.., undo) = done(worktrees.land(&landing(&wanted, How::Squash)).await.unwrap());
+        let (.., undo) = done(worktrees.merge(&request(&wanted, MergeStrategy::Squash)).await.unwrap());
         scene.commit_all("something after");
-        let error = worktrees.undo_landing(wanted.task, &undo).await.unwrap_err();
+        let error = worktrees.undo_merge(wanted.task, &undo).await.unwrap_err();
         assert!(error.to_string().contains("git revert"), "{error}");
         assert_eq!(pending(&scene), "");
     }
@@ -240,15 +249,15 @@ at_home! {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
         let wanted = task_with_work(&scene, 1).await;
-        let (from, to, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let (from, to, _, undo) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         // The same note with the ends exchanged, as the process leaves it that ends once the target has moved.
         let words = git(&scene.top, ["log", "-1", "--format=%B", &undo]);
         let tree = format!("{to}^{{tree}}");
         let note = git(&scene.top, ["commit-tree", &tree, "-p", &to, "-p", &from, "-m", &words]);
         git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
         git(&scene.top, ["update-ref", "refs/heads/main", &from]);
-        let finished = Recovered::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
-        assert_eq!(worktrees.recover_landings().await.unwrap(), [finished]);
+        let finished = RecoveredMerge::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
+        assert_eq!(worktrees.recover_merges().await.unwrap(), [finished]);
         assert_eq!((head(&scene.top), status(&scene.top).as_str()), (from, ""));
         assert!(!scene.has_ref(&undo) && pending(&scene).is_empty(), "nothing says that it is merged");
     }
@@ -257,14 +266,14 @@ at_home! {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
         let wanted = task_with_work(&scene, 1).await;
-        let (from, to, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let (from, to, _, undo) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         let note = git(&scene.top, ["rev-parse", &undo]);
         git(&scene.top, ["reset", "--quiet", "--hard", &from]);
         git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
-        assert_eq!(worktrees.recover_landings().await.unwrap(), [Recovered::Undone { task: wanted.task }]);
+        assert_eq!(worktrees.recover_merges().await.unwrap(), [RecoveredMerge::Undone { task: wanted.task }]);
         assert_eq!((head(&scene.top), pending(&scene).as_str(), scene.has_ref(&undo)), (from, "", false));
-        assert!(worktrees.recover_landings().await.unwrap().is_empty());
-        let (_, again, ..) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        assert!(worktrees.recover_merges().await.unwrap().is_empty());
+        let (_, again, ..) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         assert_eq!(git(&scene.top, ["rev-parse", &format!("{again}^{{tree}}")]), git(&scene.top, ["rev-parse", &format!("{to}^{{tree}}")]));
     }
 
@@ -273,7 +282,7 @@ at_home! {
             let scene = Scene::new();
             let worktrees = scene.worktrees().await;
             let wanted = task_with_work(&scene, 1).await;
-            let (from, to, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+            let (from, to, _, undo) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
             let expected = files(&scene.top);
             let note = git(&scene.top, ["rev-parse", &undo]);
             git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
@@ -289,8 +298,8 @@ at_home! {
                 "all followed" => {}
                 _ => fs::write(scene.top.join("dir/b.txt"), "edited after the crash").unwrap(),
             }
-            let finished = Recovered::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
-            assert_eq!(worktrees.recover_landings().await.unwrap(), [finished], "{step}");
+            let finished = RecoveredMerge::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
+            assert_eq!(worktrees.recover_merges().await.unwrap(), [finished], "{step}");
             assert_eq!((head(&scene.top), pending(&scene).as_str()), (to, ""), "{step}");
             if step == "a person went on" {
                 assert_eq!(fs::read(scene.top.join("dir/b.txt")).unwrap(), b"edited after the crash");
@@ -305,18 +314,18 @@ at_home! {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
         let wanted = task_with_work(&scene, 1).await;
-        let (from, to, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let (from, to, _, undo) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         let note = git(&scene.top, ["rev-parse", &undo]);
         git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
         git(&scene.top, ["read-tree", "--reset", "-u", &from]);
         let lock = scene.top.join(".git/index.lock");
         let held = fs::File::create(&lock).unwrap();
-        assert!(worktrees.recover_landings().await.unwrap().is_empty());
+        assert!(worktrees.recover_merges().await.unwrap().is_empty());
         assert!(lock.exists() && !pending(&scene).is_empty(), "it is finished at the next start");
         drop(held);
         fs::remove_file(&lock).unwrap();
-        let finished = Recovered::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
-        assert_eq!(worktrees.recover_landings().await.unwrap(), [finished]);
+        let finished = RecoveredMerge::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
+        assert_eq!(worktrees.recover_merges().await.unwrap(), [finished]);
         assert_eq!((head(&scene.top), status(&scene.top).as_str()), (to, ""));
     }
 
@@ -332,7 +341,7 @@ at_home! {
         git(&scene.top, ["config", "filter.once.clean", "cat"]);
         git(&scene.top, ["config", "filter.once.required", "true"]);
         fs::write(scene.top.join(".git/info/attributes"), "a.txt filter=once\n").unwrap();
-        let (_, to, fate, _) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let (_, to, fate, _) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         assert!(failed.exists(), "the filter was run");
         assert_eq!(fate, CheckoutFate::Updated(scene.top.clone()));
         assert_eq!((head(&scene.top), pending(&scene).as_str(), status(&scene.top).as_str()), (to, "", ""));
@@ -342,7 +351,7 @@ at_home! {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
         let wanted = task_with_work(&scene, 1).await;
-        let (.., last) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let (.., last) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         let words = git(&scene.top, ["log", "-1", "--format=%B", &last]);
         let ends = git(&scene.top, ["log", "-1", "--format=%P", &last]);
         let (from, to) = ends.split_once(' ').unwrap();
@@ -362,24 +371,24 @@ at_home! {
             name
         };
         let (old, young, newest) = (add(2, 31), add(3, 29), add(4, 400));
-        assert_eq!(worktrees.old_undos().await.unwrap(), std::slice::from_ref(&old));
-        worktrees.forget_undos(std::slice::from_ref(&old)).await.unwrap();
+        assert_eq!(worktrees.old_undo_refs().await.unwrap(), std::slice::from_ref(&old));
+        worktrees.delete_undo_refs(std::slice::from_ref(&old)).await.unwrap();
         assert!(!scene.has_ref(&old));
         assert!([last, young, newest.clone()].iter().all(|kept| scene.has_ref(kept)));
-        assert_eq!(worktrees.undoable().await.unwrap()[0].undo, newest);
+        assert_eq!(worktrees.undoable_merges().await.unwrap()[0].undo, newest);
     }
 
     async fn a_checkout_with_somebodys_changes_in_it_is_not_settled_over_their_head() {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
         let wanted = task_with_work(&scene, 1).await;
-        let (from, _, _, undo) = done(worktrees.land(&landing(&wanted, How::Merge)).await.unwrap());
+        let (from, _, _, undo) = done(worktrees.merge(&request(&wanted, MergeStrategy::Merge)).await.unwrap());
         let note = git(&scene.top, ["rev-parse", &undo]);
         git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
         git(&scene.top, ["read-tree", "--reset", "-u", &from]);
         fs::write(scene.top.join("a.txt"), "a person's edit").unwrap();
-        let recovered = worktrees.recover_landings().await.unwrap();
-        let unsettled = Recovered::Unsettled { task: wanted.task, checkout: scene.top.clone(), files: vec!["a.txt".into()] };
+        let recovered = worktrees.recover_merges().await.unwrap();
+        let unsettled = RecoveredMerge::Blocked { task: wanted.task, checkout: scene.top.clone(), files: vec!["a.txt".into()] };
         assert_eq!(recovered, [unsettled]);
         assert_eq!(fs::read(scene.top.join("a.txt")).unwrap(), b"a person's edit");
     }
@@ -392,8 +401,8 @@ at_home! {
             fs::write(wanted.path.join(format!("{}.txt", wanted.task)), "x").unwrap();
             commit_all(&wanted.path, "work");
         }
-        let (first, second) = (landing(&one, How::Merge), landing(&other, How::Merge));
-        let (first, second) = tokio::join!(worktrees.land(&first), worktrees.land(&second));
+        let (first, second) = (request(&one, MergeStrategy::Merge), request(&other, MergeStrategy::Merge));
+        let (first, second) = tokio::join!(worktrees.merge(&first), worktrees.merge(&second));
         done(first.unwrap());
         done(second.unwrap());
         assert!(scene.top.join(format!("{}.txt", one.task)).exists());
@@ -422,15 +431,15 @@ at_home! {
             branches.push(wanted.branch);
         }
         branches.push("gone".to_owned());
-        let radar = Radar::default();
-        let clashes = radar.clashes(worktrees.main(), &branches, &BTreeMap::new()).await.unwrap();
+        let radar = ConflictScanner::default();
+        let clashes = radar.conflicts_between(worktrees.main(), &branches, &BTreeMap::new()).await.unwrap();
         let pairs: Vec<(&str, &str)> = clashes.iter().map(|clash| (clash.one.as_str(), clash.other.as_str())).collect();
         assert!(pairs.contains(&(&branches[0], &branches[1])), "{clashes:?}");
         assert!(pairs.contains(&(&branches[3], &branches[4])), "{clashes:?}");
         let quiet = |branch: &String| !pairs.iter().any(|(one, other)| one == branch || other == branch);
         assert!(quiet(&branches[5]), "{clashes:?}");
         assert_eq!(clashes[0].files, [PathBuf::from("a.txt")]);
-        assert_eq!(radar.clashes(worktrees.main(), &branches, &BTreeMap::new()).await.unwrap(), clashes);
+        assert_eq!(radar.conflicts_between(worktrees.main(), &branches, &BTreeMap::new()).await.unwrap(), clashes);
     }
 
     async fn the_radar_sees_what_is_not_committed_yet_where_somebody_is_at_work() {
@@ -439,7 +448,7 @@ at_home! {
         scene.commit_all("attributes");
         let worktrees = scene.worktrees().await;
         let (one, other) = (scene.made(1).await, scene.made(2).await);
-        let keep = async |wanted: &Wanted, number: u64| {
+        let keep = async |wanted: &WorktreeSpec, number: u64| {
             let turn = TurnId::from_ulid(ulid::Ulid::from_parts(1_730_000_000_000 + number, 1));
             worktrees.take_snapshot(wanted.task, turn, &wanted.path, 1 << 20).await.unwrap();
         };
@@ -449,10 +458,10 @@ at_home! {
         fs::write(other.path.join("dir/b.txt"), "b\r\nmore\r\n").unwrap();
         keep(&other, 1).await;
         let branches = [one.branch.clone(), other.branch.clone()];
-        let radar = Radar::default();
-        let look = async |at_work: &[&Wanted]| {
+        let radar = ConflictScanner::default();
+        let look = async |at_work: &[&WorktreeSpec]| {
             let at_work = at_work.iter().map(|wanted| (wanted.branch.clone(), wanted.task)).collect();
-            radar.clashes(worktrees.main(), &branches, &at_work).await.unwrap()
+            radar.conflicts_between(worktrees.main(), &branches, &at_work).await.unwrap()
         };
         assert_eq!(look(&[]).await, [], "nobody is at work there");
         let clashes = look(&[&one, &other]).await;

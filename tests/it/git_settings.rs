@@ -7,10 +7,10 @@ use std::process::Command;
 
 use mxd::base::TurnId;
 use mxd::git::agent_env::AgentGit;
-use mxd::git::merge::{How, Landed, Landing};
-use mxd::git::place::{Place, PlaceError};
+use mxd::git::discover::{DiscoverError, RepoLocation};
+use mxd::git::merge::{MergeOutcome, MergeRequest, MergeStrategy};
 use mxd::git::snapshot::FILE_CAP;
-use mxd::git::{Error, Wanted, Worktrees, union};
+use mxd::git::{Error, WorktreeSpec, Worktrees, union};
 use mxd::process::Environment;
 use ulid::Ulid;
 
@@ -48,14 +48,14 @@ fn partial_clone(scene: &Scene) -> Scene {
     clone
 }
 
-fn landing(wanted: &Wanted) -> Landing {
-    Landing {
+fn request(wanted: &WorktreeSpec) -> MergeRequest {
+    MergeRequest {
         task: wanted.task,
         branch: wanted.branch.clone(),
         target: "main".to_owned(),
-        how: How::Merge,
+        strategy: MergeStrategy::Merge,
         message: "Merge".to_owned(),
-        seen: None,
+        expected: None,
     }
 }
 
@@ -67,18 +67,18 @@ at_home! {
         fs::remove_file(origin.top.join("old.txt")).unwrap();
         origin.commit_all("gone");
         let clone = partial_clone(&origin);
-        assert_eq!(Place::of(&clone.top).unwrap().top, clone.top);
+        assert_eq!(RepoLocation::of(&clone.top).unwrap().top, clone.top);
         let wanted = clone.made(1).await;
         let worktrees = clone.worktrees().await;
         fs::write(wanted.path.join("a.txt"), "work\n").unwrap();
         worktrees.take_snapshot(wanted.task, turn(1), &wanted.path, FILE_CAP).await.unwrap();
         commit_all(&wanted.path, "work");
-        assert!(matches!(worktrees.land(&landing(&wanted)).await.unwrap(), Landed::Done { .. }));
+        assert!(matches!(worktrees.merge(&request(&wanted)).await.unwrap(), MergeOutcome::Done { .. }));
         assert_eq!(fs::read_to_string(clone.top.join("a.txt")).unwrap(), "work\n");
 
         // A commit whose files are not here yet: they are fetched.
         let from_history = clone.wanted(2).await;
-        worktrees.create(&from_history, &mxd::git::Start::Commit(old)).await.unwrap();
+        worktrees.create(&from_history, &mxd::git::BranchStart::Commit(old)).await.unwrap();
         assert_eq!(fs::read_to_string(from_history.path.join("old.txt")).unwrap(), "only in history\n");
         worktrees.remove(&removal(&from_history, mxd::git::BranchFate::Delete)).await.unwrap();
         clone.fsck();
@@ -103,7 +103,7 @@ at_home! {
                 git(&clone.top, ["config", key, &value.replace("PAYLOAD", &script)]);
             }
             let wanted = clone.wanted(1).await;
-            let made = clone.worktrees().await.create(&wanted, &mxd::git::Start::Commit(old.clone())).await;
+            let made = clone.worktrees().await.create(&wanted, &mxd::git::BranchStart::Commit(old.clone())).await;
             assert!(!mark.exists(), "{settings:?}: {made:?}");
             assert!(made.is_err(), "{settings:?}: what is missing cannot have been fetched");
             if number == 0 {
@@ -159,16 +159,16 @@ at_home! {
         fs::create_dir(&elsewhere).unwrap();
         fs::write(elsewhere.join("a.txt"), "precious\n").unwrap();
         git(&scene.top, ["config", "core.worktree", elsewhere.to_str().unwrap()]);
-        let refused = Place::of(&scene.top).unwrap_err();
-        assert!(matches!(&refused, PlaceError::OtherFolder { top, .. } if *top == elsewhere), "{refused}");
+        let refused = RepoLocation::of(&scene.top).unwrap_err();
+        assert!(matches!(&refused, DiscoverError::OtherFolder { top, .. } if *top == elsewhere), "{refused}");
         let refused = Worktrees::open(&scene.top, &scene.data.join("worktrees"), None).await;
         assert!(matches!(refused, Err(Error::Refused(_))));
         assert_eq!(fs::read_to_string(elsewhere.join("a.txt")).unwrap(), "precious\n");
         git(&scene.top, ["--git-dir", ".git", "config", "--unset", "core.worktree"]);
-        assert_eq!(Place::of(&scene.top).unwrap().top, scene.top);
+        assert_eq!(RepoLocation::of(&scene.top).unwrap().top, scene.top);
         // The same setting is right where it says what is so anyway, as in a submodule.
         git(&scene.top, ["config", "core.worktree", ".."]);
-        assert_eq!(Place::of(&scene.top).unwrap().top, scene.top);
+        assert_eq!(RepoLocation::of(&scene.top).unwrap().top, scene.top);
         scene.made(1).await;
     }
 
@@ -186,9 +186,9 @@ at_home! {
             fs::write(memory(&wanted.path), format!("# Memory\n{line}")).unwrap();
             commit_all(&wanted.path, "learnt");
         }
-        assert!(matches!(worktrees.land(&landing(&one)).await.unwrap(), Landed::Done { .. }));
+        assert!(matches!(worktrees.merge(&request(&one)).await.unwrap(), MergeOutcome::Done { .. }));
         assert!(worktrees.preview(&two.branch, "main").await.unwrap().conflicts.is_empty());
-        assert!(matches!(worktrees.land(&landing(&two)).await.unwrap(), Landed::Done { .. }));
+        assert!(matches!(worktrees.merge(&request(&two)).await.unwrap(), MergeOutcome::Done { .. }));
         let merged = fs::read_to_string(memory(&scene.top)).unwrap();
         assert_eq!(merged.lines().collect::<Vec<_>>(), ["# Memory", "- one", "- two"]);
         // The same where an agent or the user merges.
@@ -209,9 +209,9 @@ at_home! {
             fs::write(wanted.path.join(union::MEMORY), line).unwrap();
             commit_all(&wanted.path, "learnt");
         }
-        assert!(matches!(worktrees.land(&landing(&one)).await.unwrap(), Landed::Done { .. }));
-        let rebase = Landing { how: How::Rebase, ..landing(&two) };
-        assert!(matches!(worktrees.land(&rebase).await.unwrap(), Landed::Done { .. }));
+        assert!(matches!(worktrees.merge(&request(&one)).await.unwrap(), MergeOutcome::Done { .. }));
+        let rebase = MergeRequest { strategy: MergeStrategy::Rebase, ..request(&two) };
+        assert!(matches!(worktrees.merge(&rebase).await.unwrap(), MergeOutcome::Done { .. }));
         let merged = fs::read_to_string(scene.top.join(union::MEMORY)).unwrap();
         assert!(merged.contains("- one\n") && merged.contains("- two\n"), "{merged}");
     }
@@ -221,12 +221,12 @@ at_home! {
         let odd = scene.root.join("odd\nplace");
         fs::rename(&scene.top, &odd).unwrap();
         let worktrees = Worktrees::open(&odd, &scene.data.join("work\ntrees"), None).await.unwrap();
-        let wanted = Wanted { path: worktrees.path_for(crate::git_support::task(1), "x"), ..Scene::new().wanted(1).await };
+        let wanted = WorktreeSpec { path: worktrees.path_for(crate::git_support::task(1), "x"), ..Scene::new().wanted(1).await };
         worktrees.create(&wanted, &main()).await.unwrap();
         fs::write(wanted.path.join("a.txt"), "work\n").unwrap();
         worktrees.take_snapshot(wanted.task, turn(1), &wanted.path, FILE_CAP).await.unwrap();
         commit_all(&wanted.path, "work");
-        assert!(matches!(worktrees.land(&landing(&wanted)).await.unwrap(), Landed::Done { .. }));
+        assert!(matches!(worktrees.merge(&request(&wanted)).await.unwrap(), MergeOutcome::Done { .. }));
         assert_eq!(fs::read_to_string(odd.join("a.txt")).unwrap(), "work\n");
         worktrees.remove(&removal(&wanted, mxd::git::BranchFate::Delete)).await.unwrap();
         assert!(!wanted.path.exists());

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use mxd::base::TurnId;
-use mxd::git::snapshot::{FILE_CAP, Snapshot, Taken};
-use mxd::git::{LeftOut, Wanted};
+use mxd::git::snapshot::{FILE_CAP, Snapshot, SnapshotOutcome};
+use mxd::git::{LeftOut, WorktreeSpec};
 use ulid::Ulid;
 
 use crate::git_support::{Scene, at_home, belongings, commit_all, files, git, odd_name};
@@ -15,19 +15,24 @@ fn turn(number: u64) -> TurnId {
     TurnId::from_ulid(Ulid::from_parts(1_730_000_000_000 + number, 0))
 }
 
-async fn take(scene: &Scene, wanted: &Wanted, number: u64) -> Taken {
+async fn take(scene: &Scene, wanted: &WorktreeSpec, number: u64) -> SnapshotOutcome {
     scene.worktrees().await.take_snapshot(wanted.task, turn(number), &wanted.path, FILE_CAP).await.unwrap()
 }
 
-async fn taken(scene: &Scene, wanted: &Wanted, number: u64) -> Snapshot {
+async fn taken(scene: &Scene, wanted: &WorktreeSpec, number: u64) -> Snapshot {
     match take(scene, wanted, number).await {
-        Taken::New { snapshot, .. } => snapshot,
-        Taken::Same(last) => panic!("nothing changed since {last:?}"),
+        SnapshotOutcome::New { snapshot, .. } => snapshot,
+        SnapshotOutcome::Same(last) => panic!("nothing changed since {last:?}"),
     }
 }
 
-async fn put_back(scene: &Scene, wanted: &Wanted, number: u64, snapshot: &Snapshot) -> mxd::git::snapshot::PutBack {
-    scene.worktrees().await.put_back(wanted.task, turn(number), &wanted.path, snapshot).await.unwrap()
+async fn put_back(
+    scene: &Scene,
+    wanted: &WorktreeSpec,
+    number: u64,
+    snapshot: &Snapshot,
+) -> mxd::git::snapshot::SnapshotRestore {
+    scene.worktrees().await.restore_snapshot(wanted.task, turn(number), &wanted.path, snapshot).await.unwrap()
 }
 
 fn objects(scene: &Scene) -> String {
@@ -152,11 +157,11 @@ at_home! {
         let first = taken(&scene, &wanted, 1).await;
         let before = objects(&scene);
         for number in 2..5 {
-            assert_eq!(take(&scene, &wanted, number).await, Taken::Same(first.clone()));
+            assert_eq!(take(&scene, &wanted, number).await, SnapshotOutcome::Same(first.clone()));
         }
         fs::write(wanted.path.join(".env"), "ignored").unwrap();
         fs::write(wanted.path.join("a.txt"), fs::read(wanted.path.join("a.txt")).unwrap()).unwrap();
-        assert_eq!(take(&scene, &wanted, 5).await, Taken::Same(first.clone()), "written again, and the same");
+        assert_eq!(take(&scene, &wanted, 5).await, SnapshotOutcome::Same(first.clone()), "written again, and the same");
         assert_eq!(objects(&scene), before);
         assert_eq!(git(&scene.top, ["for-each-ref", "refs/mxd/"]).lines().count(), 1);
         commit_all(&wanted.path, "empty");
@@ -167,7 +172,7 @@ at_home! {
         let scene = Scene::new();
         let wanted = scene.made(1).await;
         let (worktrees, entry) = (scene.worktrees().await, scene.entry(&wanted));
-        let fresh = worktrees.state_aside(&wanted.path).await.unwrap();
+        let fresh = worktrees.state_read_only(&wanted.path).await.unwrap();
         assert_eq!(fresh, taken(&scene, &wanted, 1).await.tree, "also where nobody has taken one yet");
         fs::write(wanted.path.join("a.txt"), "changed once").unwrap();
         taken(&scene, &wanted, 2).await;
@@ -178,7 +183,7 @@ at_home! {
         let before = belongings(&scene, &entry);
         let ours = |name: &str| fs::read(entry.join(name)).unwrap();
         let (index, tree) = (ours("mxd-index"), ours("mxd-tree"));
-        let looked = worktrees.state_aside(&wanted.path).await.unwrap();
+        let looked = worktrees.state_read_only(&wanted.path).await.unwrap();
         assert_eq!((ours("mxd-index"), ours("mxd-tree")), (index, tree));
         assert_eq!(belongings(&scene, &entry), before);
         let left = fs::read_dir(&entry).unwrap().filter(|found| {
@@ -282,7 +287,7 @@ at_home! {
         let wanted = scene.made(1).await;
         let first = taken(&scene, &wanted, 1).await;
         fs::write(scene.entry(&wanted).join("mxd-index"), "not an index").unwrap();
-        assert_eq!(take(&scene, &wanted, 2).await, Taken::Same(first));
+        assert_eq!(take(&scene, &wanted, 2).await, SnapshotOutcome::Same(first));
     }
 
     async fn large_files_are_left_out_said_so_and_left_alone() {
@@ -293,7 +298,7 @@ at_home! {
         fs::write(wanted.path.join("small.txt"), "s").unwrap();
         let worktrees = scene.worktrees().await;
         let taken = worktrees.take_snapshot(wanted.task, turn(1), &wanted.path, 1_000).await.unwrap();
-        let Taken::New { snapshot, left_out } = taken else { panic!("nothing new") };
+        let SnapshotOutcome::New { snapshot, left_out } = taken else { panic!("nothing new") };
         assert_eq!(left_out, [LeftOut::TooLarge { path: "big.bin".into(), bytes: 5_000 }]);
         assert_eq!(snapshot.left_out, [PathBuf::from("big.bin")]);
         fs::write(&big, vec![2; 10]).unwrap();
@@ -358,7 +363,7 @@ at_home! {
         git(&nested, ["init", "--quiet"]);
         fs::write(nested.join("file"), "x").unwrap();
         fs::write(wanted.path.join("a.txt"), "changed").unwrap();
-        let Taken::New { left_out, .. } = take(&scene, &wanted, 2).await else { panic!("nothing new") };
+        let SnapshotOutcome::New { left_out, .. } = take(&scene, &wanted, 2).await else { panic!("nothing new") };
         assert_eq!(left_out, [LeftOut::Repository("vendor".into())]);
         put_back(&scene, &wanted, 3, &first).await;
         assert_eq!(fs::read(nested.join("file")).unwrap(), b"x");

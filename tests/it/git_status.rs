@@ -10,18 +10,18 @@ use std::time::{Duration, SystemTime};
 use mxd::git::diff;
 use mxd::git::include::{self, Skip};
 use mxd::git::status::{self, ChangeKind, Changed, DiffStat, Drift, Operation};
-use mxd::git::{AgentGit, Checkout, Wanted};
+use mxd::git::{AgentGit, Checkout, WorktreeSpec};
 use mxd::process::Environment;
 
 use crate::git_support::{Scene, at_home, commit_all, git, git_output, odd_name};
 
-async fn checkout(scene: &Scene, wanted: &Wanted) -> Checkout {
+async fn checkout(scene: &Scene, wanted: &WorktreeSpec) -> Checkout {
     scene.worktrees().await.checkout(&wanted.path).await.unwrap()
 }
 
 /// Returns the lines that a checkout added since it left main.
 async fn added(checkout: &Checkout) -> Vec<String> {
-    let diff = diff::since_base(checkout, "main", &diff::Wish::default()).await.unwrap();
+    let diff = diff::since_base(checkout, "main", &diff::DiffSettings::default()).await.unwrap();
     let lines = diff.files.into_iter().flat_map(|file| file.hunks).flat_map(|hunk| hunk.lines);
     lines.filter(|line| line.kind == mxd::model::diff::LineKind::Added).map(|line| line.text).collect()
 }
@@ -161,7 +161,7 @@ at_home! {
         let expected = DiffStat { files: 1, added: 1, removed: 1 };
         assert_eq!(status::diffstat(&here, "main").await.unwrap(), expected);
         assert_eq!(scene.worktrees().await.preview(&wanted.branch, "main").await.unwrap().stat, expected);
-        let diff = mxd::git::diff::since_base(&here, "main", &mxd::git::diff::Wish::default()).await.unwrap();
+        let diff = mxd::git::diff::since_base(&here, "main", &mxd::git::diff::DiffSettings::default()).await.unwrap();
         assert_eq!((diff.files.len(), diff.added(), diff.removed()), (1, 1, 1));
     }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use mxd::base::TaskId;
-use mxd::git::{BranchFate, Removal, Start, Wanted, Worktrees, branch};
+use mxd::git::{BranchFate, BranchStart, Removal, WorktreeSpec, Worktrees, branch};
 use ulid::Ulid;
 
 use crate::support::scratch;
@@ -117,14 +117,14 @@ impl Scene {
     }
 
     /// The branch and place of a task.
-    pub async fn wanted(&self, number: u64) -> Wanted {
+    pub async fn wanted(&self, number: u64) -> WorktreeSpec {
         let title = format!("Task number {number}");
         let path = self.worktrees().await.path_for(task(number), &title);
-        Wanted { task: task(number), branch: branch::name(task(number), &title), path }
+        WorktreeSpec { task: task(number), branch: branch::name(task(number), &title), path }
     }
 
     /// Makes the worktree of a task from `main`.
-    pub async fn made(&self, number: u64) -> Wanted {
+    pub async fn made(&self, number: u64) -> WorktreeSpec {
         let wanted = self.wanted(number).await;
         self.worktrees().await.create(&wanted, &main()).await.unwrap();
         wanted
@@ -141,7 +141,7 @@ impl Scene {
     }
 
     /// The folder in which the repository keeps what belongs to one worktree.
-    pub fn entry(&self, wanted: &Wanted) -> PathBuf {
+    pub fn entry(&self, wanted: &WorktreeSpec) -> PathBuf {
         self.top.join(".git/worktrees").join(wanted.path.file_name().unwrap())
     }
 }
@@ -152,11 +152,11 @@ pub fn commit_all(folder: &Path, message: &str) -> String {
     git(folder, ["rev-parse", "HEAD"])
 }
 
-pub fn main() -> Start {
-    Start::Branch("main".to_owned())
+pub fn main() -> BranchStart {
+    BranchStart::Branch("main".to_owned())
 }
 
-pub fn removal(wanted: &Wanted, fate: BranchFate) -> Removal {
+pub fn removal(wanted: &WorktreeSpec, fate: BranchFate) -> Removal {
     Removal {
         task: wanted.task,
         path: wanted.path.clone(),

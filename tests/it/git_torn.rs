@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mxd::base::TurnId;
 use mxd::git::snapshot::{FILE_CAP, Snapshot};
-use mxd::git::{BranchFate, Standing, Wanted};
+use mxd::git::{BranchFate, WorktreeSpec, WorktreeState};
 use ulid::Ulid;
 
 use crate::git_support::{Scene, at_home, commit_all, git, git_output, main, removal};
@@ -15,7 +15,7 @@ fn turn(number: u64) -> TurnId {
     TurnId::from_ulid(Ulid::from_parts(1_730_000_000_000 + number, u128::from(number)))
 }
 
-async fn snapshot(scene: &Scene, wanted: &Wanted, number: u64) -> Snapshot {
+async fn snapshot(scene: &Scene, wanted: &WorktreeSpec, number: u64) -> Snapshot {
     let worktrees = scene.worktrees().await;
     let taken = worktrees.take_snapshot(wanted.task, turn(number), &wanted.path, FILE_CAP).await.unwrap();
     taken.snapshot().clone()
@@ -60,7 +60,7 @@ at_home! {
         assert!(!git_output(&scene.top, ["fsck", "--full"]).status.success());
 
         let worktrees = scene.worktrees().await;
-        let mended = worktrees.mend_torn().await.unwrap();
+        let mended = worktrees.repair_torn_writes().await.unwrap();
         assert_eq!(mended.refs.len(), 1, "{mended:?}");
         assert_eq!(mended.objects.len(), written.len(), "{mended:?}");
         assert_eq!(refs(&scene, "refs/mxd").len(), 1);
@@ -69,7 +69,7 @@ at_home! {
         assert_eq!(git(&scene.top, ["show", &format!("{}:new.txt", kept.commit)]), "kept");
         let again = snapshot(&scene, &wanted, 3).await;
         assert_eq!(git(&scene.top, ["show", &format!("{}:new.txt", again.commit)]), "lost");
-        assert!(worktrees.mend_torn().await.unwrap().is_empty());
+        assert!(worktrees.repair_torn_writes().await.unwrap().is_empty());
         assert_sound(&scene);
     }
 
@@ -85,7 +85,7 @@ at_home! {
                 _ => git(&scene.top, ["rev-parse", &format!("{}:new.txt", kept.commit)]),
             };
             truncate(&scene.top.join(".git/objects").join(&object[..2]).join(&object[2..]), length);
-            let mended = scene.worktrees().await.mend_torn().await.unwrap();
+            let mended = scene.worktrees().await.repair_torn_writes().await.unwrap();
             assert_eq!(mended.refs.len(), 1, "{kind}, {length}: {mended:?}");
             assert_eq!(mended.objects.len(), 1, "{kind}, {length}: {mended:?}");
             assert_sound(&scene);
@@ -102,7 +102,7 @@ at_home! {
         let torn = scene.top.join(".git/refs/mxd/seen").join(wanted.task.to_string());
         fs::create_dir_all(torn.parent().unwrap()).unwrap();
         fs::write(&torn, "").unwrap();
-        let mended = scene.worktrees().await.mend_torn().await.unwrap();
+        let mended = scene.worktrees().await.repair_torn_writes().await.unwrap();
         assert_eq!(mended.branches, [format!("refs/heads/{}", wanted.branch)]);
         assert_eq!(mended.refs, [format!("refs/mxd/seen/{}", wanted.task)]);
         assert_eq!(git(&wanted.path, ["rev-parse", "HEAD"]), first);
@@ -115,7 +115,7 @@ at_home! {
         fs::write(wanted.path.join("new.txt"), "x\n").unwrap();
         snapshot(&scene, &wanted, 1).await;
         let (objects, known) = (loose_objects(&scene), refs(&scene, "refs"));
-        assert!(scene.worktrees().await.mend_torn().await.unwrap().is_empty());
+        assert!(scene.worktrees().await.repair_torn_writes().await.unwrap().is_empty());
         assert_eq!((loose_objects(&scene), refs(&scene, "refs")), (objects, known));
     }
 
@@ -129,7 +129,7 @@ at_home! {
                 fs::write(wanted.path.join("new.txt"), "new\n").unwrap();
                 truncate(&scene.entry(&wanted).join(file), length);
                 if mended_first && file == "index" {
-                    assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Present);
+                    assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), WorktreeState::Present);
                     let status = git(&wanted.path, ["status", "--porcelain"]);
                     assert_eq!(status.lines().collect::<Vec<_>>(), [" M a.txt", "?? new.txt"]);
                 }

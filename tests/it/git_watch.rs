@@ -6,14 +6,14 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use mxd::base::TurnId;
-use mxd::git::snapshot::{FILE_CAP, Taken};
-use mxd::git::{Looks, Wanted, Worktrees};
+use mxd::git::snapshot::{FILE_CAP, SnapshotOutcome};
+use mxd::git::{SnapshotCounts, WorktreeSpec, Worktrees};
 use ulid::Ulid;
 
 use crate::git_support::{Scene, at_home, commit_all, git};
 use crate::support::dice::{self, Dice};
 
-async fn take(worktrees: &Worktrees, wanted: &Wanted, number: u64) -> Taken {
+async fn take(worktrees: &Worktrees, wanted: &WorktreeSpec, number: u64) -> SnapshotOutcome {
     let turn = TurnId::from_ulid(Ulid::from_parts(1_730_000_000_000 + number, 0));
     worktrees.take_snapshot(wanted.task, turn, &wanted.path, FILE_CAP).await.unwrap()
 }
@@ -136,7 +136,7 @@ async fn compare_watch_and_look(rounds: u64) {
             assert_eq!(by_watch.left_out, by_look.left_out, "seed {seed}, round {round}");
         }
         watched.fsck();
-        let looks = worktrees.looks();
+        let looks = worktrees.snapshot_counts();
         (changes, full) = (changes + looks.changes, full + looks.full);
     }
     assert!(
@@ -165,25 +165,25 @@ at_home! {
         take(&worktrees, &wanted, 1).await;
         let mut number = 2;
         for _ in 0..10 {
-            assert!(matches!(take(&worktrees, &wanted, number).await, Taken::Same(_)));
+            assert!(matches!(take(&worktrees, &wanted, number).await, SnapshotOutcome::Same(_)));
             number += 1;
         }
         for edit in 0..10 {
             fs::write(wanted.path.join(format!("many/{edit}")), "edited").unwrap();
             fs::write(wanted.path.join("x.ignored"), edit.to_string()).unwrap();
-            assert!(matches!(take(&worktrees, &wanted, number).await, Taken::New { .. }));
+            assert!(matches!(take(&worktrees, &wanted, number).await, SnapshotOutcome::New { .. }));
             number += 1;
         }
         fs::create_dir_all(wanted.path.join("brand/new")).unwrap();
         fs::write(wanted.path.join("brand/new/file"), "new").unwrap();
-        let Taken::New { snapshot, .. } = take(&worktrees, &wanted, number).await else { panic!("a new file") };
+        let SnapshotOutcome::New { snapshot, .. } = take(&worktrees, &wanted, number).await else { panic!("a new file") };
         assert_eq!(git(&scene.top, ["cat-file", "-p", &format!("{}:brand/new/file", snapshot.tree)]), "new");
         fs::write(wanted.path.join("brand/new/file"), "changed").unwrap();
-        assert!(matches!(take(&worktrees, &wanted, number + 1).await, Taken::New { .. }));
-        assert_eq!(worktrees.looks(), Looks { full: 1, changes: 12, none: 10 });
+        assert!(matches!(take(&worktrees, &wanted, number + 1).await, SnapshotOutcome::New { .. }));
+        assert_eq!(worktrees.snapshot_counts(), SnapshotCounts { full: 1, changes: 12, none: 10 });
         worktrees.unwatch(&wanted.path);
-        assert!(matches!(take(&worktrees, &wanted, number + 2).await, Taken::Same(_)));
-        assert_eq!(worktrees.looks().full, 2, "unwatched, everything is looked at");
+        assert!(matches!(take(&worktrees, &wanted, number + 2).await, SnapshotOutcome::Same(_)));
+        assert_eq!(worktrees.snapshot_counts().full, 2, "unwatched, everything is looked at");
     }
 
     /// What was captured once stays in a snapshot when it is ignored later, also where a watch told of it.
@@ -197,6 +197,6 @@ at_home! {
         fs::write(wanted.path.join(".gitignore"), "notes.txt\n").unwrap();
         let taken = take(&worktrees, &wanted, 3).await;
         assert_eq!(git(&scene.top, ["cat-file", "-p", &format!("{}:notes.txt", taken.snapshot().tree)]), "kept");
-        assert_eq!(worktrees.looks(), Looks { full: 2, changes: 1, none: 0 });
+        assert_eq!(worktrees.snapshot_counts(), SnapshotCounts { full: 2, changes: 1, none: 0 });
     }
 }

@@ -6,18 +6,18 @@ use std::path::Path;
 
 use futures::future::join_all;
 use mxd::git::status::Operation;
-use mxd::git::{Error, Known, Standing, Start, Stray, Wanted, Why};
+use mxd::git::{BranchStart, Error, OwnedWorktree, RecreateReason, Stray, WorktreeSpec, WorktreeState};
 
 use crate::git_support::{Scene, at_home, commit_all, files, git, git_output, main, odd_name};
 
 /// The reason on the lock while a worktree is being made.
 const BEING_MADE: &str = "mxd: being made";
 
-fn recreated(why: Why) -> Standing {
-    Standing::Recreated { why, aside: None }
+fn recreated(why: RecreateReason) -> WorktreeState {
+    WorktreeState::Recreated { why, aside: None }
 }
 
-fn on_branch(wanted: &Wanted) -> String {
+fn on_branch(wanted: &WorktreeSpec) -> String {
     git(&wanted.path, ["symbolic-ref", "--short", "HEAD"])
 }
 
@@ -30,12 +30,12 @@ at_home! {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
         let wanted = scene.wanted(1).await;
-        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Created);
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), WorktreeState::Created);
         assert_eq!(files(&wanted.path), files(&scene.top));
         assert_eq!(on_branch(&wanted), wanted.branch);
         assert_eq!(status(&wanted.path), "");
         assert!(!git(&scene.top, ["config", "--list", "--local"]).contains("branch."), "no upstream is set up");
-        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Present);
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), WorktreeState::Present);
         scene.fsck();
     }
 
@@ -47,11 +47,11 @@ at_home! {
         fs::write(parent.path.join("parent.txt"), "p").unwrap();
         let tip = commit_all(&parent.path, "parent's work");
         let (child, old) = (scene.wanted(2).await, scene.wanted(3).await);
-        worktrees.create(&child, &Start::Branch(parent.branch.clone())).await.unwrap();
+        worktrees.create(&child, &BranchStart::Branch(parent.branch.clone())).await.unwrap();
         assert_eq!(git(&child.path, ["rev-parse", "HEAD"]), tip);
-        worktrees.create(&old, &Start::Commit(first.clone())).await.unwrap();
+        worktrees.create(&old, &BranchStart::Commit(first.clone())).await.unwrap();
         assert_eq!(git(&old.path, ["rev-parse", "HEAD"]), first);
-        let missing = worktrees.create(&scene.wanted(4).await, &Start::Branch("gone".into())).await.unwrap_err();
+        let missing = worktrees.create(&scene.wanted(4).await, &BranchStart::Branch("gone".into())).await.unwrap_err();
         assert!(matches!(missing, Error::NoBranch(name) if name == "gone"));
         assert!(!scene.wanted(4).await.path.exists());
     }
@@ -65,14 +65,14 @@ at_home! {
         }
         let start = main();
         let made = join_all(all.iter().map(|wanted| worktrees.create(wanted, &start))).await;
-        for (wanted, standing) in all.iter().zip(made) {
-            assert_eq!(standing.unwrap(), Standing::Created);
+        for (wanted, state) in all.iter().zip(made) {
+            assert_eq!(state.unwrap(), WorktreeState::Created);
             assert_eq!(on_branch(wanted), wanted.branch);
             assert_eq!(status(&wanted.path), "");
         }
         assert_eq!(git(&scene.top, ["worktree", "list", "--porcelain"]).matches("\nworktree ").count(), 64);
         let same = join_all((0..8).map(|_| worktrees.create(&all[0], &start))).await;
-        assert!(same.into_iter().all(|standing| standing.unwrap() == Standing::Present));
+        assert!(same.into_iter().all(|state| state.unwrap() == WorktreeState::Present));
         scene.fsck();
     }
 
@@ -86,8 +86,8 @@ at_home! {
         let start = main();
         let makers = [&one, &other];
         let made = all.iter().enumerate().map(|(at, wanted)| makers[at % 2].create(wanted, &start));
-        for standing in join_all(made).await {
-            assert_eq!(standing.unwrap(), Standing::Created);
+        for state in join_all(made).await {
+            assert_eq!(state.unwrap(), WorktreeState::Created);
         }
     }
 
@@ -98,8 +98,8 @@ at_home! {
         for (number, name) in odd.into_iter().enumerate() {
             git(&scene.top, ["update-ref", &format!("refs/heads/{name}"), "main"]);
             let wanted = scene.wanted(number as u64).await;
-            let standing = worktrees.create(&wanted, &Start::Branch(name.to_owned())).await;
-            assert_eq!(standing.unwrap(), Standing::Created, "{name}");
+            let state = worktrees.create(&wanted, &BranchStart::Branch(name.to_owned())).await;
+            assert_eq!(state.unwrap(), WorktreeState::Created, "{name}");
         }
         // A tag of the same name must not win.
         let wanted = scene.wanted(90).await;
@@ -157,7 +157,7 @@ at_home! {
         let _ = mxd::git::status::dirty(&checkout, 10).await;
         assert!(!scene.root.join("ran").exists());
         fs::write(scene.entry(&wanted).join("commondir"), "../..\n").unwrap();
-        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), recreated(Why::LinkLost));
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), recreated(RecreateReason::LinkLost));
         assert_eq!(status(&wanted.path), "");
     }
 
@@ -181,12 +181,12 @@ at_home! {
         fs::write(wanted.path.join("work.txt"), "w").unwrap();
         let tip = commit_all(&wanted.path, "work");
         fs::remove_dir_all(&wanted.path).unwrap();
-        let standing = worktrees.create(&wanted, &main()).await.unwrap();
-        assert_eq!(standing, recreated(Why::Deleted));
-        assert!(standing.notice().unwrap().contains("deleted"));
+        let state = worktrees.create(&wanted, &main()).await.unwrap();
+        assert_eq!(state, recreated(RecreateReason::Deleted));
+        assert!(state.notice().unwrap().contains("deleted"));
         assert_eq!(git(&wanted.path, ["rev-parse", "HEAD"]), tip);
         assert_eq!(status(&wanted.path), "");
-        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Present);
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), WorktreeState::Present);
     }
 
     async fn a_worktree_moved_by_hand_is_made_again_and_the_moved_files_stay() {
@@ -195,7 +195,7 @@ at_home! {
         fs::write(wanted.path.join("new.txt"), "n").unwrap();
         let elsewhere = scene.root.join("elsewhere");
         fs::rename(&wanted.path, &elsewhere).unwrap();
-        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), recreated(Why::Deleted));
+        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), recreated(RecreateReason::Deleted));
         assert_eq!(status(&wanted.path), "");
         assert_eq!(fs::read(elsewhere.join("new.txt")).unwrap(), b"n");
     }
@@ -206,8 +206,8 @@ at_home! {
         fs::write(wanted.path.join("new.txt"), "n").unwrap();
         let elsewhere = scene.root.join("elsewhere");
         git(&scene.top, ["worktree", "move", "-f", "-f", wanted.path.to_str().unwrap(), elsewhere.to_str().unwrap()]);
-        let standing = scene.worktrees().await.create(&wanted, &main()).await.unwrap();
-        assert_eq!(standing, recreated(Why::Moved(elsewhere.clone())));
+        let state = scene.worktrees().await.create(&wanted, &main()).await.unwrap();
+        assert_eq!(state, recreated(RecreateReason::Moved(elsewhere.clone())));
         assert_eq!(status(&wanted.path), "?? new.txt");
         assert!(!elsewhere.exists());
     }
@@ -226,11 +226,11 @@ at_home! {
                 fs::remove_file(entry.path()).unwrap();
             }
         }
-        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), recreated(Why::Emptied));
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), recreated(RecreateReason::Emptied));
         assert_eq!(files(&wanted.path), before, "what was staged is back too");
         fs::remove_dir_all(&wanted.path).unwrap();
         fs::create_dir(&wanted.path).unwrap();
-        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), recreated(Why::Emptied));
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), recreated(RecreateReason::Emptied));
         assert_eq!(files(&wanted.path), files(&scene.top));
     }
 
@@ -239,7 +239,7 @@ at_home! {
         let wanted = scene.made(1).await;
         fs::write(wanted.path.join("a.txt"), "changed").unwrap();
         fs::remove_file(wanted.path.join(".git")).unwrap();
-        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), recreated(Why::LinkLost));
+        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), recreated(RecreateReason::LinkLost));
         assert_eq!(status(&wanted.path), " M a.txt");
     }
 
@@ -248,12 +248,12 @@ at_home! {
         let wanted = scene.made(1).await;
         fs::write(wanted.path.join("new.txt"), "n").unwrap();
         fs::remove_dir_all(scene.entry(&wanted)).unwrap();
-        let standing = scene.worktrees().await.create(&wanted, &main()).await.unwrap();
-        let Standing::Recreated { why: Why::EntryLost, aside: Some(aside) } = &standing else { panic!("{standing:?}") };
+        let state = scene.worktrees().await.create(&wanted, &main()).await.unwrap();
+        let WorktreeState::Recreated { why: RecreateReason::EntryLost, aside: Some(aside) } = &state else { panic!("{state:?}") };
         assert_eq!(fs::read(aside.join("new.txt")).unwrap(), b"n");
-        assert!(standing.notice().unwrap().contains(aside.to_str().unwrap()));
+        assert!(state.notice().unwrap().contains(aside.to_str().unwrap()));
         assert_eq!(status(&wanted.path), "");
-        let stray = scene.worktrees().await.stray(&[Known { path: wanted.path, branch: wanted.branch }]).await.unwrap();
+        let stray = scene.worktrees().await.stray(&[OwnedWorktree { path: wanted.path, branch: wanted.branch }]).await.unwrap();
         assert_eq!(stray, [Stray::Aside(aside.clone())]);
     }
 
@@ -264,18 +264,18 @@ at_home! {
         git(&wanted.path, ["switch", "--quiet", "-c", "side"]);
         fs::write(wanted.path.join("a.txt"), "side").unwrap();
         commit_all(&wanted.path, "side");
-        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::OtherBranch("side".to_owned()));
-        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::OtherBranch("side".to_owned()));
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), WorktreeState::OtherBranch("side".to_owned()));
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), WorktreeState::OtherBranch("side".to_owned()));
         assert_eq!(on_branch(&wanted), "side");
         git(&wanted.path, ["checkout", "--quiet", "--detach"]);
-        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Detached { operation: None });
+        assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), WorktreeState::Detached { operation: None });
         git(&wanted.path, ["switch", "--quiet", &wanted.branch]);
         fs::write(wanted.path.join("a.txt"), "task").unwrap();
         commit_all(&wanted.path, "task");
         assert!(!git_output(&wanted.path, ["rebase", "side"]).status.success(), "it must conflict");
-        let standing = worktrees.create(&wanted, &main()).await.unwrap();
-        assert_eq!(standing, Standing::Detached { operation: Some(Operation::Rebase) });
-        assert!(standing.notice().unwrap().contains("rebase"));
+        let state = worktrees.create(&wanted, &main()).await.unwrap();
+        assert_eq!(state, WorktreeState::Detached { operation: Some(Operation::Rebase) });
+        assert!(state.notice().unwrap().contains("rebase"));
     }
 
     async fn a_deleted_branch_is_made_again_where_the_worktree_stood() {
@@ -284,7 +284,7 @@ at_home! {
         fs::write(wanted.path.join("a.txt"), "work").unwrap();
         let tip = commit_all(&wanted.path, "work");
         git(&scene.top, ["update-ref", "-d", &format!("refs/heads/{}", wanted.branch)]);
-        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), recreated(Why::BranchLost));
+        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), recreated(RecreateReason::BranchLost));
         assert_eq!(git(&wanted.path, ["rev-parse", "HEAD"]), tip);
         assert_eq!(status(&wanted.path), "");
     }
@@ -322,7 +322,7 @@ at_home! {
     async fn every_leftover_of_a_killed_creation_is_finished() {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
-        let add = |wanted: &Wanted| {
+        let add = |wanted: &WorktreeSpec| {
             git(&scene.top, ["branch", &wanted.branch, "main"]);
             let path = wanted.path.to_str().unwrap();
             git(&scene.top, ["worktree", "add", "--no-checkout", "--lock", "--reason", BEING_MADE, path, &wanted.branch]);
@@ -364,11 +364,11 @@ at_home! {
 
         for wanted in [branch, nameless, folderless, headless, unfilled, half, unmarked, empty] {
             let name = &wanted.branch;
-            assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Created, "{name}");
+            assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), WorktreeState::Created, "{name}");
             assert_eq!(files(&wanted.path), files(&scene.top), "{name}");
             assert_eq!(status(&wanted.path), "", "{name}");
             assert_eq!(on_branch(&wanted), *name);
-            assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), Standing::Present, "{name}");
+            assert_eq!(worktrees.create(&wanted, &main()).await.unwrap(), WorktreeState::Present, "{name}");
         }
         assert_eq!(fs::read_dir(scene.top.join(".git/worktrees")).unwrap().count(), 8, "no entry is left over");
         scene.fsck();
@@ -383,7 +383,7 @@ at_home! {
             let path = wanted.path.to_str().unwrap();
             git(&scene.top, ["worktree", "add", "--no-checkout", "--lock", "--reason", BEING_MADE, path, &wanted.branch]);
         }
-        let known = [Known { path: owned.path.clone(), branch: owned.branch.clone() }];
+        let known = [OwnedWorktree { path: owned.path.clone(), branch: owned.branch.clone() }];
         assert_eq!(worktrees.tidy(&known).await.unwrap(), std::slice::from_ref(&half.path));
         assert!(!half.path.exists() && !scene.entry(&half).exists());
         assert!(owned.path.exists() && made.path.exists());
@@ -415,7 +415,7 @@ at_home! {
         fs::rename(&wanted.path, &hidden).unwrap();
         git(&scene.top, ["worktree", "prune", "--expire=now"]);
         fs::rename(&hidden, &wanted.path).unwrap();
-        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), Standing::Present);
+        assert_eq!(scene.worktrees().await.create(&wanted, &main()).await.unwrap(), WorktreeState::Present);
         assert!(String::from_utf8_lossy(wanted.path.as_os_str().as_bytes()).contains(&wanted.task.to_string()));
     }
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use mxd::base::{IdSource, SystemClock, TaskId};
 use mxd::model::event::{AssistantText, Body};
-use mxd::model::search::Question;
+use mxd::model::search::SearchQuery;
 use mxd::search::Search;
 use mxd::store::disk::RealDisk;
 use mxd::store::registry::Registry;
 use mxd::store::tree_file::TreeFile;
 use mxd::store::writer::Options;
-use mxd::store::{Blobs, Digests, Disk, Durability, Sessions, Store};
+use mxd::store::{Blobs, Disk, Durability, Sessions, StateCache, Store};
 use proptest::prelude::*;
 
 use crate::support::store::cases;
@@ -105,7 +105,7 @@ proptest! {
         let mut streamed = 0;
         sessions.stream(task, |_| streamed += 1).unwrap();
         prop_assert!(streamed >= active.events.len());
-        let mut digests = Digests::load(disk.clone(), folder.path().join("digests.json"));
+        let mut digests = StateCache::load(disk.clone(), folder.path().join("digests.json"));
         prop_assert_eq!(digests.summary(&sessions, task).unwrap().head, active.head);
         let search = Search {
             sessions,
@@ -113,7 +113,7 @@ proptest! {
             index: folder.path().join("search.sqlite"),
             lock: folder.path().join("search.lock"),
         };
-        let question = Question { words: "words".to_owned(), limit: 100, ..Question::default() };
+        let question = SearchQuery { words: "words".to_owned(), limit: 100, ..SearchQuery::default() };
         let found = search.find(None, &question).unwrap();
         prop_assert!(found.hits.len() <= streamed);
         prop_assert_eq!(search.find(None, &question).unwrap(), found);
@@ -141,7 +141,7 @@ proptest! {
         fs::write(&path, &bytes).unwrap();
         let _ = TreeFile::new(disk.clone(), &path).load();
         let _ = Registry::new(disk.clone(), &path).find_path(Path::new("/x"));
-        let _ = Digests::load(disk, &path);
+        let _ = StateCache::load(disk, &path);
         prop_assert_eq!(fs::read(&path).unwrap(), bytes);
     }
 }

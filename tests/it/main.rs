@@ -23,23 +23,23 @@ mod agent_trust;
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
-mod cli_book;
-#[cfg(test)]
 mod cli_check;
 #[cfg(test)]
 mod cli_config;
 #[cfg(test)]
+mod cli_docs;
+#[cfg(test)]
 mod cli_doctor;
 #[cfg(test)]
 mod cli_gc;
+#[cfg(test)]
+mod cli_generated;
 #[cfg(test)]
 mod cli_import;
 #[cfg(test)]
 mod cli_init;
 #[cfg(test)]
 mod cli_inspect;
-#[cfg(test)]
-mod cli_pages;
 #[cfg(test)]
 mod cli_search;
 #[cfg(test)]
@@ -59,25 +59,25 @@ mod engine_family;
 #[cfg(test)]
 mod engine_limits;
 #[cfg(test)]
-mod engine_moves;
+mod engine_mcp_servers;
 #[cfg(test)]
-mod engine_places;
+mod engine_moves;
 #[cfg(test)]
 mod engine_queries;
 #[cfg(test)]
+mod engine_recurring;
+#[cfg(test)]
 mod engine_restore;
 #[cfg(test)]
-mod engine_rounds;
-#[cfg(test)]
 mod engine_run;
-#[cfg(test)]
-mod engine_servers;
 #[cfg(test)]
 mod engine_simulation;
 #[cfg(test)]
 mod engine_support;
 #[cfg(test)]
 mod engine_work;
+#[cfg(test)]
+mod engine_worktrees;
 #[cfg(test)]
 mod git_archive;
 #[cfg(test)]

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use mxd::tools::mcp::Health;
-use mxd::tools::{Effect, Tokens, execute};
+use mxd::tools::mcp::ServerHealth;
+use mxd::tools::{CancelTokens, ToolEffect, execute};
 use serde_json::{Value, json};
 
 use crate::mcp_server;
@@ -22,11 +22,11 @@ async fn a_servers_tools_are_offered_page_by_page_with_their_schemas() {
     let echo = registry.get("mcp__box__echo").unwrap();
     assert_eq!(echo.spec().description, "Says it again.");
     assert_eq!(echo.spec().schema.as_str(), listed[0]["inputSchema"].to_string());
-    assert_eq!(echo.effect(), Effect::Reads);
-    assert_eq!(registry.get("mcp__box__sum").unwrap().effect(), Effect::Opaque);
+    assert_eq!(echo.effect(), ToolEffect::Reads);
+    assert_eq!(registry.get("mcp__box__sum").unwrap().effect(), ToolEffect::Opaque);
     let [missing] = servers.missing.as_slice() else { panic!("{:?}", servers.missing) };
     assert!(missing.server == "box" && missing.reason.contains("two words"), "{missing:?}");
-    let Health::Ready { tools, protocol, .. } = servers.health("box") else { panic!("not ready") };
+    let ServerHealth::Ready { tools, protocol, .. } = servers.health("box") else { panic!("not ready") };
     assert_eq!((tools.len(), protocol.as_str()), (offered.len(), "2025-06-18"));
     servers.pool.shutdown().await;
 }
@@ -74,7 +74,7 @@ async fn pictures_sounds_and_resources_become_blobs_that_can_be_looked_at() {
 
     let reply = servers.call("broken", json!({})).await;
     assert_eq!(reply.images, []);
-    assert!(reply.text.contains("not base64") && reply.text.contains("make or fetch it again"), "{}", reply.text);
+    assert!(reply.text.contains("not base64") && reply.text.contains("download it again"), "{}", reply.text);
     servers.pool.shutdown().await;
 }
 
@@ -134,7 +134,7 @@ async fn a_server_that_answers_nobody_any_more_is_replaced() {
     let pid = servers.pid();
     let reply = servers.call("hang", json!({})).await;
     assert!(reply.is_error && reply.text.contains("no answer within 2 s"), "{}", reply.text);
-    until("it is given up", || servers.health("box") == Health::NotStarted).await;
+    until("it is given up", || servers.health("box") == ServerHealth::NotStarted).await;
     until("its process is ended", || !runs(pid)).await;
     assert_eq!(servers.call("echo", json!({"text": "another"})).await.text, "another");
     servers.pool.shutdown().await;
@@ -144,7 +144,7 @@ async fn a_server_that_answers_nobody_any_more_is_replaced() {
 async fn an_interrupted_call_answers_at_once_and_the_server_is_told() {
     let mut servers = Servers::one().await;
     for teardown in [false, true] {
-        let tokens = Tokens::default();
+        let tokens = CancelTokens::default();
         servers.bench.context.tokens = tokens.clone();
         let call = tool_use("mcp__box__slow", &json!({}));
         let (context, before) = (servers.bench.context.clone(), servers.notes().len());
@@ -160,7 +160,7 @@ async fn an_interrupted_call_answers_at_once_and_the_server_is_told() {
         until("the server is told", || servers.notes().len() > before + 1).await;
         assert!(servers.notes().last().unwrap().ends_with(" true"), "{:?}", servers.notes());
     }
-    servers.bench.context.tokens = Tokens::default();
+    servers.bench.context.tokens = CancelTokens::default();
     assert_eq!(servers.call("echo", json!({"text": "still here"})).await.text, "still here");
     assert_eq!(servers.starts(), 1);
     servers.pool.shutdown().await;

@@ -99,13 +99,13 @@ fn a_servers_approval_shows_all_and_must_be_given() {
     let (code, lines) = machine.json(&["mcp", "test", "box", "--json"]);
     assert_eq!((code, lines[0]["state"].as_str()), (0, Some("ready")), "{lines:?}");
     assert!(lines[0]["tools"].as_array().unwrap().contains(&json!("echo")));
-    assert!(machine.mxd(&["mcp", "approve", "box"]).out.contains("nothing was changed"));
+    assert!(machine.mxd(&["mcp", "approve", "box"]).out.contains("nothing changed"));
 
     let path = machine.repo.join(".mxd/config.json");
     let changed = std::fs::read_to_string(&path).unwrap().replace("opensesame-42", "another-one");
     std::fs::write(&path, changed).unwrap();
     let (_, lines) = machine.json(&["mcp", "list", "--json"]);
-    assert_eq!(lines[0]["state"], "needs approval", "a changed entry asks again");
+    assert_eq!(lines[0]["state"], "needs approval", "a changed entry needs a new approval");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use mxd::tools::mcp::Health;
+use mxd::tools::mcp::ServerHealth;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -96,7 +96,7 @@ async fn a_server_at_an_address_gets_its_headers_with_every_request() {
         let servers = Servers::new(|_| entry(address, TOKEN), |_| {}).await;
         assert_eq!(servers.missing, []);
         assert_eq!(servers.call("echo", json!({"text": "over there"})).await.text, "over there");
-        assert!(matches!(servers.health("box"), Health::Ready { pid: None, .. }));
+        assert!(matches!(servers.health("box"), ServerHealth::Ready { pid: None, .. }));
         assert!(!format!("{:?}", servers.pool).contains("hush"));
         servers.pool.shutdown().await;
         running.abort();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mxd::process;
-use mxd::tools::mcp::Health;
+use mxd::tools::mcp::ServerHealth;
 use mxd::tools::{Registry, execute};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -72,7 +72,7 @@ async fn nothing_starts_before_it_is_needed() {
     assert_eq!(promised.len(), specs.len() - Registry::builtin().specs().len());
     promised.into_iter().for_each(|tool| registry.add(tool).unwrap());
     assert_eq!(registry.specs(), specs, "byte for byte what the session was promised");
-    assert_eq!((pool.status()[0].health.clone(), later.starts()), (Health::NotStarted, 0));
+    assert_eq!((pool.status()[0].health.clone(), later.starts()), (ServerHealth::NotStarted, 0));
     let mut context = later.bench.context.clone();
     context.registry = Arc::new(registry);
     let reply = execute(&tool_use("mcp__box__echo", &json!({"text": "hi"})), &context).await;
@@ -112,17 +112,17 @@ async fn a_server_that_keeps_dying_is_started_ever_less_eagerly() {
     let servers = Servers::one().await;
     let reply = servers.call("die", json!({})).await;
     assert!(reply.is_error && reply.text.contains("(exit code 7)"), "{}", reply.text);
-    assert!(reply.text.contains("Its last words:\npanic: out of ideas, token ****"), "{}", reply.text);
+    assert!(reply.text.contains("Last lines of its error stream:\npanic: out of ideas, token ****"), "{}", reply.text);
     assert!(servers.call("die", json!({})).await.text.contains("(exit code 7)"));
     let reply = servers.call("echo", json!({"text": "hi"})).await;
     assert!(reply.is_error && reply.text.contains("Not run: the server \"box\" cannot be used now."), "{}", reply.text);
-    assert!(reply.text.contains("tried again in 1 s"), "{}", reply.text);
+    assert!(reply.text.contains("next attempt is in 1 s"), "{}", reply.text);
     assert!(!reply.text.contains("opensesame"), "{}", reply.text);
-    assert!(matches!(servers.health("box"), Health::Failed { next_try, .. } if !next_try.is_zero()));
+    assert!(matches!(servers.health("box"), ServerHealth::Failed { next_try, .. } if !next_try.is_zero()));
     assert_eq!(servers.starts(), 2);
     until(
         "it may be started again",
-        || matches!(servers.health("box"), Health::Failed { next_try, .. } if next_try.is_zero()),
+        || matches!(servers.health("box"), ServerHealth::Failed { next_try, .. } if next_try.is_zero()),
     )
     .await;
     assert_eq!(servers.call("echo", json!({"text": "hi"})).await.text, "hi");
@@ -163,8 +163,8 @@ async fn broken_and_slow_servers_do_not_keep_the_good_ones_waiting() {
     assert_eq!(why("off"), "", "what is switched off is not missed");
     let all = format!("{:?} {:?}", servers.missing, servers.pool.status());
     assert!(!all.contains("opensesame") && !all.contains("hush-hush"), "{all}");
-    assert_eq!(servers.health("mute"), Health::Starting);
-    assert_eq!(servers.health("off"), Health::Disabled);
+    assert_eq!(servers.health("mute"), ServerHealth::Starting);
+    assert_eq!(servers.health("off"), ServerHealth::Disabled);
     servers.pool.shutdown().await;
     assert_eq!((servers.alive(), servers.records()), (vec![], 0), "not even the one that was still starting");
 }
@@ -189,7 +189,7 @@ async fn a_server_of_the_repository_waits_for_its_approval() {
     let (tools, missing) = pool.tools().await;
     assert!(tools.is_empty());
     assert!(missing[0].reason.contains("`mxd mcp approve box`"), "{missing:?}");
-    assert!(matches!(pool.status()[0].health, Health::NeedsApproval { .. }));
+    assert!(matches!(pool.status()[0].health, ServerHealth::NeedsApproval { .. }));
     assert!(!bench.data.join("notes").exists(), "nothing was run");
 }
 
@@ -199,7 +199,7 @@ async fn the_error_stream_is_kept_and_bounded() {
     assert_eq!(servers.call("shout", json!({})).await.text, "done", "a flood does not block the server");
     assert!(servers.call("die", json!({})).await.is_error);
     let kept = || std::fs::read_to_string(servers.log()).unwrap_or_default();
-    until("the last words are in the log", || kept().contains("out of ideas")).await;
+    until("the error stream is in the log", || kept().contains("out of ideas")).await;
     assert!(kept().starts_with("== ") && kept().contains("(pid "), "{}", &kept()[..100]);
     let size = std::fs::metadata(servers.log()).unwrap().len();
     assert!(size <= 1 << 20, "{size}");
@@ -214,9 +214,9 @@ async fn a_server_that_nobody_uses_is_let_go_and_comes_back() {
     let pid = servers.pid();
     // As long as an agent has its tools, it stays.
     tokio::time::sleep(grace * 4).await;
-    assert!(runs(pid) && servers.health("box") != Health::NotStarted);
+    assert!(runs(pid) && servers.health("box") != ServerHealth::NotStarted);
     servers.bench.context.registry = Arc::new(Registry::builtin());
-    until("it is let go", || servers.health("box") == Health::NotStarted).await;
+    until("it is let go", || servers.health("box") == ServerHealth::NotStarted).await;
     until("its process ends", || !runs(pid)).await;
     servers.offer().await;
     assert_eq!(servers.call("echo", json!({"text": "again"})).await.text, "again");

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mxd::process::table;
-use mxd::tools::mcp::Health;
-use mxd::tools::{Reply, Tokens, execute};
+use mxd::tools::mcp::ServerHealth;
+use mxd::tools::{CancelTokens, Reply, execute};
 use serde_json::{Value, json};
 
 use crate::mcp_support::Servers;
-use crate::tools_support::{runs, tool_use, until};
+use crate::tools_support::{black_png, runs, tool_use, until};
 
 /// The folder with the programs that npm installed, and the one with those of the Python environment.
 const NPM: &str = "MCP_NPM_BIN";
@@ -36,7 +36,7 @@ impl Servers {
 
     fn ready(&self, server: &str) -> (usize, String, Option<i32>) {
         match self.health(server) {
-            Health::Ready { tools, protocol, pid, .. } => (tools.len(), protocol, pid),
+            ServerHealth::Ready { tools, protocol, pid, .. } => (tools.len(), protocol, pid),
             other => panic!("{server} is not ready: {other:?}"),
         }
     }
@@ -90,7 +90,7 @@ async fn everything_over_a_pipe() {
 
 async fn cancelled_and_killed(servers: &Servers, pid: i32) {
     let long = || tool_use("mcp__every__trigger-long-running-operation", &json!({"duration": 600, "steps": 5}));
-    let tokens = Tokens::default();
+    let tokens = CancelTokens::default();
     let mut context = servers.bench.context.clone();
     context.tokens = tokens.clone();
     let running = tokio::spawn(async move { execute(&long(), &context).await });
@@ -209,7 +209,7 @@ async fn the_filesystem_server() {
     text_of(&servers.ask("files__write_file", input).await);
     assert_eq!(servers.bench.read("note.txt"), "written over there");
     assert!(text_of(&servers.ask("files__read_text_file", json!({"path": path})).await).contains("written over there"));
-    let picture = image_file();
+    let picture = black_png(8, 8);
     servers.bench.write("dot.png", &picture);
     let reply = servers.ask("files__read_media_file", json!({"path": servers.bench.root.join("dot.png")})).await;
     assert_eq!(reply.images.len(), 1, "{}", reply.text);
@@ -217,16 +217,10 @@ async fn the_filesystem_server() {
     assert!(reply.is_error, "{}", reply.text);
     println!("refused: {}", reply.text);
     let registry = Arc::clone(&servers.bench.context.registry);
-    assert_eq!(registry.get("mcp__files__read_text_file").unwrap().effect(), mxd::tools::Effect::Reads);
-    assert_eq!(registry.get("mcp__files__write_file").unwrap().effect(), mxd::tools::Effect::Opaque);
+    assert_eq!(registry.get("mcp__files__read_text_file").unwrap().effect(), mxd::tools::ToolEffect::Reads);
+    assert_eq!(registry.get("mcp__files__write_file").unwrap().effect(), mxd::tools::ToolEffect::Opaque);
     servers.pool.shutdown().await;
     assert!(!runs(pid.unwrap()));
-}
-
-fn image_file() -> Vec<u8> {
-    let mut out = std::io::Cursor::new(Vec::new());
-    image::RgbImage::new(8, 8).write_to(&mut out, image::ImageFormat::Png).unwrap();
-    out.into_inner()
 }
 
 #[tokio::test]

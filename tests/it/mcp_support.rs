@@ -9,7 +9,7 @@ use std::time::Duration;
 use mxd::base::{IdSource, SystemClock};
 use mxd::config::{Environment, Layer, LayerFile, Server, merge};
 use mxd::process::table;
-use mxd::tools::mcp::{Health, Limits, Missing, Options, Pool};
+use mxd::tools::mcp::{Limits, MissingTools, Options, Pool, ServerHealth};
 use mxd::tools::{Registry, Reply};
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ pub fn servers(entries: &Value) -> Vec<Server> {
 pub struct Servers {
     pub bench: Bench,
     pub pool: Pool,
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingTools>,
 }
 
 impl Servers {
@@ -88,13 +88,13 @@ impl Servers {
         self.notes().iter().filter(|line| line.starts_with("start ")).count()
     }
 
-    pub fn health(&self, server: &str) -> Health {
+    pub fn health(&self, server: &str) -> ServerHealth {
         self.pool.status().into_iter().find(|status| status.server == server).unwrap().health
     }
 
     pub fn pid(&self) -> i32 {
         match self.health("box") {
-            Health::Ready { pid: Some(pid), .. } => pid,
+            ServerHealth::Ready { pid: Some(pid), .. } => pid,
             other => panic!("not ready: {other:?}"),
         }
     }
@@ -106,7 +106,7 @@ impl Servers {
     /// Returns everything that these servers started and that still runs.
     pub fn alive(&self) -> Vec<i32> {
         let notes = self.bench.data.to_string_lossy().into_owned();
-        let ours = |entry: &table::Entry| !entry.zombie && table::has_marker(entry.pid, NOTES, &notes);
+        let ours = |entry: &table::ProcessInfo| !entry.zombie && table::has_marker(entry.pid, NOTES, &notes);
         table::all().into_iter().filter(ours).map(|entry| entry.pid).collect()
     }
 

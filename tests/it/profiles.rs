@@ -100,7 +100,7 @@ fn what_is_missing_or_wrong_is_refused_with_file_and_line_and_nothing_is_made() 
     write(&project, "bad.md", "---\ndescription: d\ntools: Raed\n---\n");
     write(&project, "rich.md", "---\ndescription: d\nauth: s\n---\n");
     let refuse = |name: &str| project.mxd(["task", "new", "x", "--profile", name]);
-    refuse("nobody").refused(3, "there is no profile \"nobody\"; there are orchestrator, engineer, reviewer");
+    refuse("nobody").refused(3, "there is no profile \"nobody\"; available: orchestrator, engineer, reviewer");
     refuse("bad").refused(3, ".mxd/agents/bad.md:3: there is no tool Raed; did you mean read_file?");
     refuse("rich").refused(3, ".mxd/agents/rich.md:3: a repository's profile may not choose an auth group");
     project.mxd(["config", "set", "--global", "profile", "nobody"]).ok();
@@ -129,7 +129,7 @@ fn a_profile_that_went_away_stops_its_task_with_a_question_and_not_the_others() 
     assert_eq!(project.status("kept"), "passed");
     let asks = project.asks();
     let said = asks[0].to_string();
-    assert!(said.contains("project:scout") && said.contains("scout.md is not there"), "{said}");
+    assert!(said.contains("project:scout") && said.contains("scout.md is missing"), "{said}");
     write(&project, "scout.md", "---\ndescription: looks\n---\n");
     project.mxd(["send", &project.id("lost"), "Try again."]).ok();
     project.run([]);
@@ -179,10 +179,10 @@ fn agents_lists_and_checks_them() {
     assert_eq!(ran.code, 1, "{ran:?}");
     for said in [
         "user:mine",
-        "model opus; up to $2.00",
-        "error: .mxd/agents/bad.md:1: a profile begins with a line ---",
+        "model opus; budget $2.00",
+        "error: .mxd/agents/bad.md:1: a profile starts with a line ---",
         "warning: .mxd/agents/reviewer.md:3: the tool WebFetch does not exist here",
-        "\"reviewer\" is the name of a built-in profile",
+        "\"reviewer\" is also the name of a built-in profile",
     ] {
         assert!(ran.out.contains(said), "expected {said:?} in {}", ran.out);
     }

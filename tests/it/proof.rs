@@ -2,7 +2,7 @@
 //! processes, over real sockets, and everything around it made to fail.
 //!
 //! What takes minutes runs with `cargo test`; what takes longer is ignored, starts with `proof` and runs with
-//! `cargo proof`. See docs/testing.md.
+//! `cargo proof`. See docs/dev/testing.md.
 
 #![allow(clippy::result_large_err, reason = "a turn that ends a step early is small change in a test")]
 

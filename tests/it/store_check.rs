@@ -6,7 +6,7 @@ use mxd::base::{TaskId, Timestamp};
 use mxd::model::content::{Content, Image};
 use mxd::model::event::{Body, TaskChanged, ToolResult};
 use mxd::model::{TaskNode, Tree};
-use mxd::store::check::{self, Outcome, Places, Repair, Report, Severity};
+use mxd::store::check::{self, CheckSeverity, Outcome, ProjectFiles, Repair, Report};
 use mxd::store::tree_file::TreeFile;
 
 use crate::support::sim_disk::SimDisk;
@@ -15,7 +15,7 @@ use crate::support::store::{Bench, block_on, result, text};
 struct Project {
     disk: SimDisk,
     bench: Bench,
-    places: Places,
+    places: ProjectFiles,
     tasks: Vec<TaskId>,
 }
 
@@ -25,7 +25,7 @@ impl Project {
         let disk = SimDisk::new();
         let bench = Bench::new(disk.clone(), "/project");
         let tasks = vec![bench.task(), bench.task(), bench.task()];
-        let places = Places {
+        let places = ProjectFiles {
             tree: bench.folder.join("tree.json"),
             sessions: bench.sessions_folder(),
             blobs: bench.folder.join("blobs"),
@@ -72,8 +72,8 @@ fn sentences(report: &Report) -> String {
     report.findings.iter().map(|finding| finding.sentence.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-fn has(report: &Report, severity: Severity, outcome: Outcome, words: &str) -> bool {
-    let fits = |f: &&check::Finding| f.severity == severity && f.outcome == outcome && f.sentence.contains(words);
+fn has(report: &Report, severity: CheckSeverity, outcome: Outcome, words: &str) -> bool {
+    let fits = |f: &&check::CheckFinding| f.severity == severity && f.outcome == outcome && f.sentence.contains(words);
     report.findings.iter().any(|finding| fits(&finding))
 }
 
@@ -96,11 +96,11 @@ fn looking_changes_nothing_and_mending_loses_nothing() {
     let before = project.disk.content(&log).unwrap();
     let report = project.check(Repair::No);
     assert!(report.has_problems());
-    assert!(has(&report, Severity::Error, Outcome::Remains, "line 3: not readable"), "{report:?}");
-    assert!(has(&report, Severity::Warning, Outcome::Mendable, "cut off in the middle of a write"), "{report:?}");
+    assert!(has(&report, CheckSeverity::Error, Outcome::Remains, "line 3: unreadable"), "{report:?}");
+    assert!(has(&report, CheckSeverity::Warning, Outcome::Repairable, "an interrupted write"), "{report:?}");
     assert_eq!(project.disk.content(&log).unwrap(), before);
     let report = project.mend();
-    assert!(has(&report, Severity::Warning, Outcome::Mended, "cut off"), "{report:?}");
+    assert!(has(&report, CheckSeverity::Warning, Outcome::Repaired, "interrupted write"), "{report:?}");
     assert_eq!(report.events, 6);
     let report = project.check(Repair::No);
     assert!(!sentences(&report).contains("cut off"), "{report:?}");
@@ -110,7 +110,7 @@ fn looking_changes_nothing_and_mending_loses_nothing() {
         .put(&log, before.strip_suffix(b"{\"v\":1,\"id\":\"01AR").unwrap().strip_suffix(b"bad line\n").unwrap());
     let bare = project.disk.content(&log).unwrap();
     project.disk.put(&log, bare.strip_suffix(b"\n").unwrap());
-    assert!(has(&project.mend(), Severity::Warning, Outcome::Mended, "lacks the line end"));
+    assert!(has(&project.mend(), CheckSeverity::Warning, Outcome::Repaired, "has no line end"));
     assert_eq!(project.disk.content(&log).unwrap(), bare);
 }
 
@@ -127,13 +127,19 @@ fn oddities_in_a_session_are_named() {
     project.add_to(&log, format!("{novel}\n{unreadable}\n{orphan}\ntorn {orphan}\n").as_bytes());
     let report = project.check(Repair::No);
     assert!(
-        has(&report, Severity::Note, Outcome::Noted, "types that this version does not know (novelty)"),
+        has(&report, CheckSeverity::Note, Outcome::Noted, "types that this version does not know (novelty)"),
         "{report:?}"
     );
-    assert!(has(&report, Severity::Warning, Outcome::Remains, "line 4: a known type"), "{report:?}");
-    assert!(has(&report, Severity::Warning, Outcome::Remains, "lines 5, 6: an event that came before"), "{report:?}");
-    assert!(has(&report, Severity::Warning, Outcome::Remains, "lines 5, 6: the event before it is not"), "{report:?}");
-    assert!(has(&report, Severity::Warning, Outcome::Remains, "line 6: the rest of a torn write"), "{report:?}");
+    assert!(has(&report, CheckSeverity::Warning, Outcome::Remains, "line 4: a known type"), "{report:?}");
+    assert!(has(&report, CheckSeverity::Warning, Outcome::Remains, "lines 5, 6: a repeated event"), "{report:?}");
+    assert!(
+        has(&report, CheckSeverity::Warning, Outcome::Remains, "lines 5, 6: its parent event is not"),
+        "{report:?}"
+    );
+    assert!(
+        has(&report, CheckSeverity::Warning, Outcome::Remains, "line 6: the rest of an interrupted write"),
+        "{report:?}"
+    );
 }
 
 #[test]
@@ -153,7 +159,7 @@ fn a_lost_or_damaged_tree_is_rebuilt_from_the_sessions() {
     }
     project.disk.put(&project.places.tree, b"{\"version\":9}");
     let report = project.mend();
-    assert!(has(&report, Severity::Error, Outcome::Remains, "newer version"), "{report:?}");
+    assert!(has(&report, CheckSeverity::Error, Outcome::Remains, "newer version"), "{report:?}");
     assert_eq!(project.disk.content(&project.places.tree).unwrap(), b"{\"version\":9}");
 }
 
@@ -167,8 +173,11 @@ fn what_sessions_know_better_wins_and_a_forgotten_session_is_found() {
     let stranger = project.bench.task();
     project.append(stranger, text("nobody recorded my task"));
     let report = project.check(Repair::No);
-    assert!(has(&report, Severity::Warning, Outcome::Mendable, "changed after the tree was last saved"), "{report:?}");
-    assert!(has(&report, Severity::Warning, Outcome::Mendable, "is not in the tree"), "{report:?}");
+    assert!(
+        has(&report, CheckSeverity::Warning, Outcome::Repairable, "changed after the tree was last saved"),
+        "{report:?}"
+    );
+    assert!(has(&report, CheckSeverity::Warning, Outcome::Repairable, "is not in the tree"), "{report:?}");
     assert!(!project.mend().has_problems());
     let found = TreeFile::new(project.bench.disk.clone(), &project.places.tree).load().unwrap().unwrap().tree;
     assert_eq!(found.get(project.tasks[2]).unwrap().title, "newer");
@@ -196,9 +205,9 @@ fn blobs_and_unfinished_files_are_looked_at() {
     let unfinished = project.places.blobs.join("x.17-0.mxd-tmp");
     project.disk.put(&unfinished, b"half");
     let report = project.mend();
-    assert!(has(&report, Severity::Error, Outcome::Remains, "its content is not what its name says"), "{report:?}");
-    assert!(has(&report, Severity::Error, Outcome::Remains, "refers to it and it does not exist"), "{report:?}");
-    assert!(has(&report, Severity::Warning, Outcome::Mended, "never finished"), "{report:?}");
+    assert!(has(&report, CheckSeverity::Error, Outcome::Remains, "its content does not match its name"), "{report:?}");
+    assert!(has(&report, CheckSeverity::Error, Outcome::Remains, "it does not exist"), "{report:?}");
+    assert!(has(&report, CheckSeverity::Warning, Outcome::Repaired, "unfinished write"), "{report:?}");
     assert_eq!((report.findings.len(), report.blobs), (3, 2));
     assert_eq!(project.disk.content(&unfinished), None);
 }
@@ -209,7 +218,7 @@ fn a_removed_task_does_not_come_back() {
     project.append(project.tasks[2], TaskChanged::Removed);
     let report = project.check(Repair::No);
     assert!(
-        has(&report, Severity::Warning, Outcome::Mendable, "was removed after the tree was last saved"),
+        has(&report, CheckSeverity::Warning, Outcome::Repairable, "was removed after the tree was last saved"),
         "{report:?}"
     );
     project.mend();

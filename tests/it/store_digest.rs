@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mxd::base::{EventId, TaskId};
 use mxd::store::disk::{Disk, DiskFile, Open};
-use mxd::store::{Digests, Sessions};
+use mxd::store::{Sessions, StateCache};
 
 use crate::support::sim_disk::SimDisk;
 use crate::support::store::{Bench, block_on, text, usage};
@@ -86,8 +86,8 @@ impl Place {
         self.bench.sessions()
     }
 
-    fn load(&self) -> Digests {
-        Digests::load(self.bench.disk.clone(), self.path())
+    fn load(&self) -> StateCache {
+        StateCache::load(self.bench.disk.clone(), self.path())
     }
 
     /// Appends `lines` lines of about a kilobyte and a usage. Returns the last event.

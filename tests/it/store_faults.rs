@@ -97,7 +97,7 @@ fn fail_every_call(start: Start, fault: Fault, count: usize) -> usize {
                 // While the disk also refuses to take the lines back, a reader may see them; whoever acts on what it reads
                 // has them taken out first.
                 if count > 1 {
-                    block_on(scene.store.mend(scene.task)).unwrap();
+                    block_on(scene.store.repair(scene.task)).unwrap();
                 }
                 assert_eq!(scene.head(), scene.before.last().map(|event| event.id), "{context}: the head stays");
             }

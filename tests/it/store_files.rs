@@ -99,7 +99,7 @@ fn a_file_without_tasks_is_damaged() {
     let path = bench.folder.join("tree.json");
     disk.put(&path, format!("{{\"version\":1,\"root\":\"{}\",\"nodes\":[]}}", bench.task()).as_bytes());
     let error = TreeFile::new(bench.disk.clone(), &path).load().unwrap_err();
-    assert!(error.to_string().contains("it lists no tasks"), "{error}");
+    assert!(error.to_string().contains("it has no tasks"), "{error}");
 }
 
 #[test]

@@ -12,9 +12,9 @@ use mxd::model::event::{
     ToolResult,
 };
 use mxd::model::fold::SessionState;
-use mxd::model::message::{Message, Source};
-use mxd::store::digest::Summary;
-use mxd::store::{Digests, Sessions, Store, line};
+use mxd::model::message::{Message, MessageSource};
+use mxd::store::state_cache::Summary;
+use mxd::store::{Sessions, StateCache, Store, line};
 use proptest::prelude::*;
 
 use crate::support::sim_disk::SimDisk;
@@ -239,8 +239,8 @@ impl World {
         }
     }
 
-    fn digests(&self) -> Digests {
-        Digests::load(self.bench.disk.clone(), self.bench.folder.join("digests.json"))
+    fn digests(&self) -> StateCache {
+        StateCache::load(self.bench.disk.clone(), self.bench.folder.join("digests.json"))
     }
 
     fn digest(&self) {
@@ -371,7 +371,7 @@ fn body(kind: &Kind, model: &Model, ids: &IdSource) -> Body {
         Kind::TurnEnded => turn_ended(ids),
         Kind::Ask => ask(AskId::fresh(ids), "which?"),
         Kind::Answer(at) => {
-            let answer = Answer { text: "this".to_owned(), choice: None, by: AnsweredBy::Person };
+            let answer = Answer { text: "this".to_owned(), choice: None, by: AnsweredBy::User };
             AskAnswered { id: pick_ask(at), answer }.into()
         }
         Kind::AskWithdrawn(at) => AskWithdrawn { id: pick_ask(at), reason: "done".to_owned() }.into(),
@@ -390,7 +390,7 @@ fn body(kind: &Kind, model: &Model, ids: &IdSource) -> Body {
         .into(),
         Kind::BackgroundDone(n) => {
             let (process, command) = (format!("p{n}"), "sleep".to_owned());
-            let from = Source::BackgroundComplete { process, command, exit: Some(0), duration_ms: 5 };
+            let from = MessageSource::BackgroundComplete { process, command, exit: Some(0), duration_ms: 5 };
             let (id, at) = (MessageId::fresh(ids), Timestamp::EPOCH);
             Message::new(id, at, from, "").into()
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mxd::model::conversation::ToolUse;
-use mxd::tools::{Context, Reply, Tokens, execute};
+use mxd::tools::{CancelTokens, Reply, ToolContext, execute};
 use serde_json::json;
 
 use crate::tools_support::{Bench, alone, is_alone, path_in, runs, tool_use, until};
@@ -325,9 +325,11 @@ async fn an_interrupt_leaves_the_background_alone_and_a_teardown_does_not() {
     }
     bench.context.tokens.interrupt.cancel();
     let listed = bench.context.clone();
-    let running =
-        execute(&tool_use("background", &json!({"action": "list"})), &Context { tokens: Tokens::default(), ..listed })
-            .await;
+    let running = execute(
+        &tool_use("background", &json!({"action": "list"})),
+        &ToolContext { tokens: CancelTokens::default(), ..listed },
+    )
+    .await;
     assert_eq!(running.text.matches("running for").count(), 3, "{}", running.text);
     let asked = Instant::now();
     bench.context.jobs.end_all().await;

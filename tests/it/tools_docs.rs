@@ -7,14 +7,14 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use mxd::base::{IdSource, SystemClock, TaskId};
 use mxd::engine::agent_port::AgentPort;
-use mxd::engine::tools::{Access, Finish, ProjectEntry, Projects, add};
-use mxd::tools::{Effect, Registry, docs, names};
+use mxd::engine::tools::{Access, EngineDoneCheck, OtherProject, Projects, add};
+use mxd::tools::{Registry, ToolEffect, docs, names};
 use tokio::sync::mpsc;
 
 struct NoProjects;
 
 impl Projects for NoProjects {
-    fn list(&self) -> Vec<ProjectEntry> {
+    fn list(&self) -> Vec<OtherProject> {
         Vec::new()
     }
 
@@ -27,7 +27,7 @@ impl Projects for NoProjects {
 fn everything() -> Registry {
     let task = TaskId::fresh(&IdSource::new(Arc::new(SystemClock)));
     let port = AgentPort::new(task, mpsc::unbounded_channel().0);
-    let finish = Arc::new(Finish::new(port.clone(), None));
+    let finish = Arc::new(EngineDoneCheck::new(port.clone(), None));
     let mut registry = Registry::builtin();
     let access = Access { port, is_root: true, may_delegate: true, finish, projects: Some(Arc::new(NoProjects)) };
     add(&mut registry, access).unwrap();
@@ -37,7 +37,7 @@ fn everything() -> Registry {
 #[test]
 fn every_tool_of_our_own_is_among_the_names() {
     let registry = everything();
-    let mut known: Vec<_> = registry.iter().map(|tool| names::shown(&tool.spec().name).into_owned()).collect();
+    let mut known: Vec<_> = registry.iter().map(|tool| names::display_name(&tool.spec().name).into_owned()).collect();
     known.sort_unstable();
     assert_eq!(known, names::ALL);
 }
@@ -46,11 +46,11 @@ fn every_tool_of_our_own_is_among_the_names() {
 #[test]
 fn the_tools_that_are_said_to_read_do_nothing_else() {
     let registry = everything();
-    for tool in registry.iter().filter(|tool| names::only_reads(&tool.spec().name)) {
-        assert_eq!(tool.effect(), Effect::Reads, "{}", tool.spec().name);
+    for tool in registry.iter().filter(|tool| names::is_read_only(&tool.spec().name)) {
+        assert_eq!(tool.effect(), ToolEffect::Reads, "{}", tool.spec().name);
     }
-    assert!(names::only_reads("read") && names::READING.iter().all(|name| names::only_reads(&names::wire(name))));
-    assert!(!names::only_reads("mcp__other__read_file"), "what a server says of its tools is not relied on");
+    assert!(names::is_read_only("read") && names::READ_ONLY.iter().all(|name| names::is_read_only(&names::wire(name))));
+    assert!(!names::is_read_only("mcp__other__read_file"), "what a server says of its tools is not relied on");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use mxd::process::environment::RUN_MARKER;
-use mxd::process::{self, Spec, table};
-use mxd::tools::{Reply, Tokens, execute};
+use mxd::process::{self, ChildSpec, table};
+use mxd::tools::{CancelTokens, Reply, execute};
 use serde_json::json;
 
 use crate::tools_support::{Bench, runs, tool_use, until};
@@ -31,7 +31,17 @@ fn records_in(folder: &Path) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_hundred_cancelled_commands_nothing_survives() {
+async fn cancelled_commands_leave_no_process() {
+    cancel_commands(40).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "ten seconds of load; `cargo proof`"]
+async fn proof_two_hundred_cancelled_commands_leave_no_process() {
+    cancel_commands(200).await;
+}
+
+async fn cancel_commands(count: usize) {
     let mark = format!("cancelled-{}", std::process::id());
     let scripts = [
         "sleep 1000 & sleep 1000",
@@ -59,12 +69,12 @@ async fn of_two_hundred_cancelled_commands_nothing_survives() {
     };
     let mut state = 7_u64;
     let mut running = tokio::task::JoinSet::<Reply>::new();
-    for number in 0..200 {
+    for number in 0..count {
         // Twenty at once. Some are deaf and only go when they are killed; the others do not wait for those.
         if running.len() == 20 {
             assert!(running.join_next().await.unwrap().unwrap().is_error);
         }
-        let tokens = Tokens::default();
+        let tokens = CancelTokens::default();
         let mut context = bench.context.clone();
         context.tokens = tokens.clone();
         let call = tool_use("bash", &json!({ "command": scripts[number % scripts.len()] }));
@@ -84,7 +94,7 @@ async fn of_two_hundred_cancelled_commands_nothing_survives() {
     watcher.join().unwrap();
     let most = most.load(Ordering::Relaxed);
     let survivors = marked(&mark);
-    println!("200 commands cancelled, up to {most} processes at once, survivors: {}", survivors.len());
+    println!("{count} commands cancelled, up to {most} processes at once, survivors: {}", survivors.len());
     // How many of them depends on how busy the machine is; that there were some at all does not.
     assert!(most > 3, "they ran before they were cancelled");
     assert_eq!(survivors, Vec::<i32>::new());
@@ -103,7 +113,7 @@ async fn what_a_task_left_on_purpose_is_ended_by_its_mark() {
     assert!(reply.background.is_some(), "it is one of ours and shown as such: {}", reply.text);
     let pid: i32 = bench.read("pid").trim().parse().unwrap();
     assert!(runs(pid));
-    assert_eq!(process::end_marked("MXD_TASK", mark, process::GRACE).await, 1);
+    assert_eq!(process::terminate_marked("MXD_TASK", mark, process::GRACE).await, 1);
     assert!(!runs(pid));
 }
 
@@ -123,12 +133,12 @@ async fn helper_that_starts_twenty_processes_and_waits_to_be_killed() {
     for n in 0..20 {
         let script = format!("echo up; {}", scripts[n % scripts.len()]);
         let mut spec =
-            Spec::new(format!("orphan-{n}-{}", std::process::id()), "sh", &folder).arguments(["-c", &script]);
+            ChildSpec::new(format!("orphan-{n}-{}", std::process::id()), "sh", &folder).arguments(["-c", &script]);
         spec.records = Some(folder.join("records"));
         all.push(process::start(spec).unwrap());
     }
     for process in &all {
-        process.output().fresh().await;
+        process.output().wait_for_output().await;
     }
     std::fs::write(folder.join("ready"), "").unwrap();
     std::future::pending::<()>().await;
@@ -219,7 +229,7 @@ fn forget_peak() {
 /// Run it by itself, so that nobody else's memory counts: `cargo test --release --test it -- --ignored floods --nocapture`.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "a proof of minutes; its figures are in docs/performance.md"]
+#[ignore = "a proof of minutes; its figures are in docs/dev/performance.md"]
 async fn floods_of_output_are_drained_in_bounded_memory() {
     const MOST: u64 = 16 << 20;
     let mut bench = Bench::new();

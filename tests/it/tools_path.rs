@@ -5,7 +5,10 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use mxd::tools::{Call, Control, Effect, Gate, Handler, Permission, Registry, Reply, Request, Typed, execute, names};
+use mxd::tools::{
+    Call, ControlRequest, Gate, Handler, Permission, PermissionRequest, Registry, Reply, ToolEffect, TypedTool,
+    execute, names,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -28,7 +31,7 @@ struct EchoInput {
 impl Handler for Echo {
     const NAME: &'static str = "echo";
     const DESCRIPTION: &'static str = "Says it again.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"text": "hello"}"#;
     type Input = EchoInput;
 
@@ -36,7 +39,7 @@ impl Handler for Echo {
         match input.text.as_str() {
             "panic" => panic!("a fault"),
             "hang" => std::future::pending().await,
-            "done" => Reply { control: Some(Control::Yield), ..Reply::text(call.id) },
+            "done" => Reply { control: Some(ControlRequest::Yield), ..Reply::text(call.id) },
             text => Reply::text(format!("{}{}", self.prefix, text.repeat(input.times.unwrap_or(1)))),
         }
     }
@@ -45,7 +48,7 @@ impl Handler for Echo {
 fn bench() -> Bench {
     let mut bench = Bench::new();
     let mut registry = Registry::builtin();
-    registry.add(Arc::new(Typed::new(Echo { prefix: "> ".to_owned() }))).unwrap();
+    registry.add(Arc::new(TypedTool::new(Echo { prefix: "> ".to_owned() }))).unwrap();
     bench.context.registry = Arc::new(registry);
     bench
 }
@@ -56,14 +59,14 @@ async fn a_tool_from_outside_runs_like_any_other() {
     let reply = bench.call("echo", json!({"text": "hi"})).await;
     assert_eq!((reply.text.as_str(), reply.is_error), ("> hi", false));
     let reply = bench.call("echo", json!({"text": "done"})).await;
-    assert_eq!((reply.text.as_str(), reply.control), ("call-1", Some(Control::Yield)));
+    assert_eq!((reply.text.as_str(), reply.control), ("call-1", Some(ControlRequest::Yield)));
 }
 
 #[test]
 fn two_tools_cannot_have_one_name() {
     let mut registry = Registry::builtin();
-    registry.add(Arc::new(Typed::new(Echo { prefix: String::new() }))).unwrap();
-    let refused = registry.add(Arc::new(Typed::new(Echo { prefix: String::new() }))).unwrap_err();
+    registry.add(Arc::new(TypedTool::new(Echo { prefix: String::new() }))).unwrap();
+    let refused = registry.add(Arc::new(TypedTool::new(Echo { prefix: String::new() }))).unwrap_err();
     assert!(refused.to_string().contains("mcp__mxd__echo"));
 }
 
@@ -126,11 +129,13 @@ fn schemas_are_objects_that_refuse_unknown_fields() {
 struct Deny;
 
 impl Gate for Deny {
-    fn check<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Permission> {
+    fn check<'a>(&'a self, request: PermissionRequest<'a>) -> BoxFuture<'a, Permission> {
         Box::pin(async move {
             match request.effect {
-                Effect::Reads => Permission::Granted,
-                Effect::Writes | Effect::Opaque => Permission::Denied { reason: format!("no {}", request.name) },
+                ToolEffect::Reads => Permission::Granted,
+                ToolEffect::Writes | ToolEffect::Opaque => {
+                    Permission::Denied { reason: format!("no {}", request.name) }
+                }
             }
         })
     }

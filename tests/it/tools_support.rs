@@ -11,9 +11,10 @@ use mxd::base::{IdSource, Json, SystemClock};
 use mxd::model::conversation::ToolUse;
 use mxd::model::{BlobRef, Live};
 use mxd::process::Environment;
+use mxd::tools::picture::raster::Raster;
 use mxd::tools::{
-    BlobSink, Completion, Context, Cwd, Fence, Folders, Foreground, Jobs, Limits, Open, ReadTracker, Registry, Reply,
-    Tokens, execute, names,
+    AllowAll, BackgroundJobs, BlobSink, CancelTokens, Completion, Cwd, Folders, Foreground, Limits, PathPolicy,
+    ReadTracker, Registry, Reply, ToolContext, execute, names,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -48,7 +49,7 @@ pub struct Bench {
     _folder: tempfile::TempDir,
     pub root: PathBuf,
     pub data: PathBuf,
-    pub context: Context,
+    pub context: ToolContext,
     pub completions: mpsc::UnboundedReceiver<Completion>,
     pub live: Arc<Mutex<Vec<Live>>>,
 }
@@ -65,15 +66,15 @@ impl Bench {
         let limits = Limits::default();
         let live = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&live);
-        let context = Context {
+        let context = ToolContext {
             registry: Arc::new(Registry::builtin()),
-            gate: Arc::new(Open),
-            fence: Arc::new(Fence::new(&root).unwrap()),
+            gate: Arc::new(AllowAll),
+            path_policy: Arc::new(PathPolicy::new(&root).unwrap()),
             cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),
-            jobs: Jobs::new(sender, Arc::clone(&blobs), limits.output_bytes),
+            jobs: BackgroundJobs::new(sender, Arc::clone(&blobs), limits.output_bytes),
             foreground: Arc::new(Foreground::default()),
-            tokens: Tokens::default(),
+            tokens: CancelTokens::default(),
             live: Arc::new(move |update: Live| seen.lock().unwrap().push(update)),
             blobs,
             environment: Environment::new(),
@@ -159,4 +160,10 @@ pub fn runs(pid: i32) -> bool {
 pub fn path_in<'a>(text: &'a str, before: &str, after: &str) -> &'a Path {
     let rest = text.split_once(before).unwrap_or_else(|| panic!("no {before:?} in {text}")).1;
     Path::new(rest.split_once(after).unwrap().0)
+}
+
+/// Returns a black picture as a PNG file.
+pub fn black_png(width: u32, height: u32) -> Vec<u8> {
+    let pixels = [0, 0, 0, u8::MAX].repeat(width as usize * height as usize);
+    Raster::new(width, height, pixels).and_then(|picture| picture.to_png()).unwrap()
 }

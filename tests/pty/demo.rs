@@ -10,7 +10,7 @@ use crate::support::picture::text;
 use crate::support::product::mxd;
 use crate::support::{Session, World};
 
-const LAST_WORDS: &str = "That was the demo. Now with your own repository: cd REPOSITORY, then mxd";
+const LAST_WORDS: &str = "That was the demo. To work on your own repository: cd REPOSITORY, then mxd";
 
 /// A machine on which nothing was ever set up.
 fn bare() -> World {
@@ -63,14 +63,14 @@ fn play(arguments: &[&str]) -> (World, Session) {
 fn it_is_played_to_its_end_with_keys_alone() {
     let (world, mut session) = play(&[]);
     session.wait_for_glimpse("the model is scripted");
-    session.wait_for_text("1 asks you");
+    session.wait_for_text("1 question");
     session.press("ctrl-n");
     session.wait_for_text("2 Print a line");
     session.press("2");
     session.wait_for_text("8 of 8 tests pass");
     let over = |screen: &vt100::Screen| {
         let text = text(screen);
-        text.matches("✓").count() >= 4 && !text.contains("working") && !text.contains("asks you")
+        text.matches("✓").count() >= 4 && !text.contains("working") && !text.contains(" question")
     };
     session.wait_for("the end", over);
     session.select("Announce the end");
@@ -90,7 +90,7 @@ fn it_is_played_to_its_end_with_keys_alone() {
 fn whatever_ends_it_early_leaves_nothing() {
     for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
         let (world, session) = play(&[]);
-        session.wait_for_text("1 asks you");
+        session.wait_for_text("1 question");
         session.signal(signal);
         session.wait_for_end().assert_restored(1);
         assert_nothing_remains(&world);
@@ -128,7 +128,7 @@ fn as_lines_it_leaves_nothing_either_and_claims_nothing_when_it_was_cut_short() 
 #[test]
 fn what_a_killed_demo_leaves_goes_with_the_next_one_and_what_is_in_use_stays() {
     let (world, mut session) = play(&[]);
-    session.wait_for_text("1 asks you");
+    session.wait_for_text("1 question");
     session.signal(Signal::KILL);
     session.wait_for_exit();
     let names = || -> Vec<_> {
@@ -136,7 +136,7 @@ fn what_a_killed_demo_leaves_goes_with_the_next_one_and_what_is_in_use_stays() {
     };
     assert_eq!(names().len(), 1);
     let playing = Session::start(&world, mxd(), &["demo", "--fast"], 120, 40);
-    playing.wait_for_text("1 asks you");
+    playing.wait_for_text("1 question");
     let its_own = names();
     assert_eq!(its_own.len(), 1, "the first one's folder is gone");
     let output = world.command(mxd()).args(["demo", "--fast", "--plain"]).output().unwrap();
@@ -159,7 +159,7 @@ fn what_it_cannot_do_without_is_said_before_anything_is_made() {
     };
     let lines: &[&str] = &["demo", "--fast", "--plain"];
     refused("PATH", &nowhere, lines, &["\"git\" was not found", "install git"]);
-    refused("TMPDIR", &nowhere, lines, &["the demo cannot be set up", "TMPDIR"]);
+    refused("TMPDIR", &nowhere, lines, &["cannot set up the demo", "TMPDIR"]);
     refused("TERM", Path::new("xterm"), &["demo"], &["not a terminal", "`mxd demo --plain`"]);
     assert!(!nowhere.exists());
 }
@@ -170,8 +170,7 @@ fn it_is_played_as_lines_with_nobody_there() {
     let output = world.command(mxd()).args(["demo", "--fast", "--plain"]).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    for words in ["the model is scripted", "How should the timer say", "3. Both", "the default is taken", "Both it is"]
-    {
+    for words in ["the model is scripted", "How should the timer say", "3. Both", "using the default", "Both it is"] {
         assert!(said.contains(words), "expected {words:?} in {said}");
     }
     assert!(said.contains("8 of 8 tests pass"), "{said}");

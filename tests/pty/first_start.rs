@@ -78,19 +78,17 @@ fn an_empty_home_is_six_presses_and_a_key_away_from_an_answer() {
     let world = world.with("ANTHROPIC_BASE_URL", &mock.url);
     let session = Session::start(&world, mxd(), &[], 100, 30);
     let mut fingers = Fingers { session, presses: 0 };
-    for found in
-        ["Key in the environment: none", "Settings: no way to reach a model", "How do you want to reach a model?"]
-    {
+    for found in ["Key in the environment: none", "Settings: no provider in", "Which provider do you want to use?"] {
         fingers.session.wait_for_text(found);
     }
     fingers.press("enter");
-    fingers.session.wait_for_text("the API key");
+    fingers.session.wait_for_text(": API key");
     fingers.session.send(format!("\x1b[200~{KEY}\x1b[201~").as_bytes());
     fingers.session.wait_for_text("***");
     fingers.press("enter");
-    fingers.session.wait_for_text("Which model?");
+    fingers.session.wait_for_text("Which model do you want to use?");
     fingers.press("enter");
-    fingers.session.wait_for_text("What may one task cost");
+    fingers.session.wait_for_text("Budget per task");
     fingers.press("enter");
     fingers.session.wait_for_text("What is this repository about");
     fingers.press("enter");
@@ -121,18 +119,18 @@ fn a_key_that_is_not_accepted_is_said_at_once_and_can_be_mended() {
     let mock = Mock::start(&world);
     let world = world.with("ANTHROPIC_BASE_URL", &mock.url);
     let mut session = Session::start(&world, mxd(), &[], 100, 30);
-    session.wait_for_text("How do you want to reach a model?");
+    session.wait_for_text("Which provider do you want to use?");
     session.press("enter");
-    session.wait_for_text("the API key");
+    session.wait_for_text(": API key");
     session.send(b"sk-wrong\r");
     session.wait_for("a sentence about the key", |screen| {
         let text = crate::support::picture::text(screen).to_lowercase();
-        text.contains("the api key")
+        text.contains("rejected this key")
             && (text.contains("invalid") || text.contains("credential") || text.contains("401"))
     });
     session.press("ctrl-u");
     session.send(format!("{KEY}\r").as_bytes());
-    session.wait_for_text("Which model?");
+    session.wait_for_text("Which model do you want to use?");
     // What was tried and works is kept, whatever else is skipped.
     session.press("tab");
     session.wait_for_text("What is this repository about");
@@ -146,14 +144,14 @@ fn a_key_that_is_not_accepted_is_said_at_once_and_can_be_mended() {
 fn everything_is_skipped_with_one_key_and_can_be_asked_for_later() {
     let world = empty();
     let mut session = Session::start(&world, mxd(), &[], 100, 30);
-    session.wait_for_text("How do you want to reach a model?");
+    session.wait_for_text("Which provider do you want to use?");
     session.press("esc");
     session.wait_for_text("No model is set up yet");
     assert!(!world.path("data/config.json").exists(), "nothing was written");
     session.send(b"/set_up");
-    session.wait_for_text("Set up how a model is reached");
+    session.wait_for_text("Set up provider");
     session.press("enter");
-    session.wait_for_text("How do you want to reach a model?");
+    session.wait_for_text("Which provider do you want to use?");
     session.press("ctrl-c");
     let ended = session.wait_for_end();
     assert_eq!(ended.code, 0);
@@ -166,7 +164,7 @@ fn a_folder_without_git_is_made_a_repository_with_one_key() {
     let mut session = Session::start(&world, mxd(), &[], 100, 30);
     session.wait_for_text("is not a git repository");
     session.press("enter");
-    session.wait_for_text("How do you want to reach a model?");
+    session.wait_for_text("Which provider do you want to use?");
     session.press("esc");
     session.wait_for_text("No model is set up yet");
     session.quit().assert_restored(2);
@@ -183,9 +181,9 @@ fn a_repository_without_a_commit_gets_its_first_with_one_key() {
     std::fs::write(world.cwd().join("notes.txt"), "mine\n").unwrap();
     git(&world, &["add", "notes.txt"]);
     let mut session = Session::start(&world, mxd(), &[], 100, 30);
-    session.wait_for_text("has no commit yet");
+    session.wait_for_text("has no commits yet");
     session.press("enter");
-    session.wait_for_text("How do you want to reach a model?");
+    session.wait_for_text("Which provider do you want to use?");
     session.press("esc");
     session.wait_for_text("No model is set up yet");
     session.quit().assert_restored(2);
@@ -210,22 +208,22 @@ fn a_server_that_lists_no_models_is_set_up_with_a_name() {
     });
     let world = empty();
     let mut session = Session::start(&world, mxd(), &[], 100, 30);
-    session.wait_for_text("How do you want to reach a model?");
+    session.wait_for_text("Which provider do you want to use?");
     session.press("down down enter");
-    session.wait_for_text("Where is the server?");
+    session.wait_for_text("Server URL");
     // Nobody is there: the sentence says where, and the way back is one key.
     session.send(b"\x1b[200~http://127.0.0.1:9\x1b[201~\r");
-    session.wait_for_text("the API key");
+    session.wait_for_text(": API key");
     session.press("enter");
-    session.wait_for_text("http://127.0.0.1:9 cannot be reached");
+    session.wait_for_text("cannot reach http://127.0.0.1:9");
     session.press("esc");
-    session.wait_for_text("Where is the server?");
+    session.wait_for_text("Server URL");
     session.send(format!("\x1b[200~http://{address}\x1b[201~\r").as_bytes());
-    session.wait_for_text("the API key");
+    session.wait_for_text(": API key");
     session.press("enter");
-    session.wait_for_text("does not say which models it has");
+    session.wait_for_text("lists no models");
     session.send(b"my-model\r");
-    session.wait_for_text("What may one task cost");
+    session.wait_for_text("Budget per task");
     session.press("enter");
     session.wait_for_text("What is this repository about");
     session.press("ctrl-c ctrl-q");
@@ -239,16 +237,14 @@ fn lines_say_the_same_where_there_is_no_screen() {
     let world = empty();
     let plain = world.command(mxd()).arg("--plain").output().unwrap();
     let said = String::from_utf8(plain.stderr).unwrap();
-    for words in
-        ["Key in the environment: none", "Settings: no way to reach a model", "Next: `mxd` or, without a screen"]
-    {
+    for words in ["Key in the environment: none", "Settings: no provider in", "Next: run `mxd` (or `mxd --plain`)"] {
         assert!(said.contains(words), "expected {words:?} in {said}");
     }
     assert_eq!(plain.status.code(), Some(0), "nothing was asked of it: {said}");
     let asked = world.command(mxd()).arg("--plain").stdin(piped(&world, "/tasks\nDo it.\n/tasks\n")).output().unwrap();
     let (out, said) = (String::from_utf8(asked.stdout).unwrap(), String::from_utf8(asked.stderr).unwrap());
     assert_eq!(asked.status.code(), Some(3), "{said}");
-    assert!(said.contains("no way to reach a model is set up"), "{said}");
+    assert!(said.contains("no model provider is configured"), "{said}");
     assert_eq!(
         out.matches("1. orchestrator").count(),
         1,
@@ -260,7 +256,7 @@ fn lines_say_the_same_where_there_is_no_screen() {
     let init = empty().command(mxd()).arg("init").env("OPENAI_API_KEY", "sk-x-0123456789").output().unwrap();
     let said = String::from_utf8(init.stdout).unwrap();
     assert!(
-        said.contains("Key in the environment: OPENAI_API_KEY.") && said.contains("Next: `mxd`, and say"),
+        said.contains("Key in the environment: OPENAI_API_KEY.") && said.contains("Next: run `mxd` and describe"),
         "{said}"
     );
     assert!(!said.contains("0123456789"), "{said}");
@@ -271,9 +267,9 @@ fn in_lines(world: &World) -> Session {
     let mut session = Session::start(world, mxd(), &["--plain"], 100, 60);
     session.wait_for_text("Key in the environment: none");
     session.wait_for_text("1. Anthropic");
-    session.wait_for_text("Enter alone skips");
+    session.wait_for_text("press Enter to skip");
     session.send(b"1\r");
-    session.wait_for_text("it is not shown");
+    session.wait_for_text("(hidden)");
     session
 }
 
@@ -285,12 +281,12 @@ fn lines_ask_the_same_and_the_key_is_never_seen() {
     let mut session = in_lines(&world);
     session.send(b"sk-wrong\r");
     session.wait_for("the key to be refused", |screen| {
-        crate::support::picture::text(screen).matches("it is not shown").count() == 2
+        crate::support::picture::text(screen).matches("(hidden)").count() == 2
     });
     session.send(format!("{KEY}\r").as_bytes());
-    session.wait_for_text("Enter alone takes claude-sonnet-4-6");
+    session.wait_for_text("Press Enter for claude-sonnet-4-6");
     session.send(b"\r");
-    session.wait_for_text("What may one task cost");
+    session.wait_for_text("Budget per task");
     session.send(b"2.50\r");
     session.wait_for_text("Matrix on calc");
     session.send(b"What is it?\r");
@@ -314,16 +310,16 @@ fn a_set_up_in_lines_that_is_skipped_or_cut_short_writes_nothing_and_can_be_aske
     session.wait_for_end().assert_same_line();
     let mut session = in_lines(&world);
     session.send(b"\r");
-    session.wait_for_text("No model is set up, so nobody can answer yet.");
+    session.wait_for_text("No model provider is configured.");
     session.send(b"Tell me more.\r");
-    session.wait_for_text("kept; it is taken up when a model is set up");
+    session.wait_for_text("queued until a model provider is configured");
     session.send(b"/set_up\r");
     session.wait_for("the first question again", |screen| {
         crate::support::picture::text(screen).matches("1. Anthropic").count() == 2
     });
     session.send(b"\r");
     session.wait_for("the talk again", |screen| {
-        crate::support::picture::text(screen).matches("No model is set up").count() == 2
+        crate::support::picture::text(screen).matches("No model provider is configured").count() == 2
     });
     session.send(b"/quit\r");
     assert_eq!(session.wait_for_end().code, 0);

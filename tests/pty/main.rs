@@ -11,6 +11,8 @@ mod demo;
 #[cfg(test)]
 mod first_start;
 #[cfg(test)]
+mod newcomer;
+#[cfg(test)]
 mod product_detours;
 #[cfg(test)]
 mod product_endings;

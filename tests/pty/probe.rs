@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mxd::base::Fault;
 use mxd::base::keys::Input;
-use mxd::term::{Event, Lent, Options, Reason, Stop, Surroundings, TermError, Terminal, editor};
+use mxd::term::{Event, HandOff, Options, Reason, Stop, TermError, Terminal, TerminalEnv, editor};
 use ratatui::Frame;
 use ratatui::style::{Color, Style};
 
@@ -55,11 +55,11 @@ fn note(line: &str) {
 }
 
 async fn run() -> Result<End, TermError> {
-    let surroundings = Surroundings::read(|name| std::env::var(name).ok());
+    let surroundings = TerminalEnv::read(|name| std::env::var(name).ok());
     let mut terminal = Terminal::open(surroundings, Options::default())?;
     let mut seen = Seen::default();
     terminal.set_title("probe");
-    terminal.learn().await;
+    terminal.wait_for_replies().await;
     loop {
         let key = match terminal.next().await {
             Event::Frame => {
@@ -112,9 +112,9 @@ async fn run() -> Result<End, TermError> {
                 terminal.suspend().await?;
                 "back from the shell".clone_into(&mut seen.note);
             }
-            "e" => match terminal.lend(edit()).await? {
-                Lent::Back(outcome) => seen.note = outcome,
-                Lent::Stopped(stop) => return Ok(End::Stop(stop)),
+            "e" => match terminal.hand_off(edit()).await? {
+                HandOff::Returned(outcome) => seen.note = outcome,
+                HandOff::Stopped(stop) => return Ok(End::Stop(stop)),
             },
             _ => {}
         }

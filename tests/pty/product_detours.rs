@@ -68,7 +68,7 @@ fn an_editor_that_fails_or_is_missing_costs_nothing() {
     let world = quiet();
     let script = world.script("edit", "echo rubbish > \"$1\"; exit 3");
     for (editor, sentence) in
-        [(script.to_str().unwrap(), "nothing was taken over"), ("/does/not/exist", "cannot be started")]
+        [(script.to_str().unwrap(), "nothing changed"), ("/does/not/exist", "cannot start the editor")]
     {
         let world = quiet().with("EDITOR", editor);
         let mut session = open(&world, 100, 30);
@@ -97,7 +97,7 @@ fn a_description_is_written_in_the_editor() {
     session.select("Later");
     session.press("e");
     session.wait_for_bytes("the way back", |bytes| memchr::memmem::find_iter(bytes, b"\x1b[?1049h").count() == 2);
-    session.wait_for_text("Nothing has been said here yet");
+    session.wait_for_text("No messages yet");
     session.press("3");
     session.wait_for_text("What it is about.");
     session.press("q");

@@ -60,7 +60,7 @@ fn a_window_that_is_closed_stops_the_agents_and_loses_nothing() {
 fn ctrl_c_twice_quits() {
     let (world, mut session) = busy();
     session.press("ctrl-c");
-    session.wait_for_glimpse("once more to quit");
+    session.wait_for_glimpse("again to quit");
     // Whoever looked up too late for the second to count has asked anew with it.
     session.press("ctrl-c ctrl-c");
     let ended = session.wait_for_end();

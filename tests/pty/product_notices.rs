@@ -17,15 +17,15 @@ fn who_looks_elsewhere_is_told_once_in_every_way_they_chose() {
     }
     let mut session = open(&world, 120, 40);
     session.say("Ask me.");
-    session.wait_for_text("1 asks you");
+    session.wait_for_text("1 question");
     assert!(!heard.exists(), "somebody looks");
 
     session.send(b"\x1b[O");
     std::fs::write(world.path("gate"), "").unwrap();
-    session.wait_for_text("2 ask you");
+    session.wait_for_text("2 questions");
     let told = || std::fs::read_to_string(&heard).unwrap_or_default();
     session.wait_until("the command ran", || told().contains("Second?"));
-    session.wait_until("it is quiet", || told().contains("no agent is at work any more"));
+    session.wait_until("it is quiet", || told().contains("All agents have stopped"));
     session.wait_for_bytes("the terminal was told", |bytes| {
         memchr::memmem::find(bytes, b"\x1b]9;orchestrator: Second?").is_some()
     });

@@ -32,7 +32,7 @@ fn a_repository_gets_its_first_commit_by_following_the_hint() {
     assert!(!world.path("data").exists(), "nothing is kept of a refusal");
     follow(&world, &said);
     let mut session = Session::start(&world, mxd(), &[], 120, 40);
-    session.wait_for_text("How do you want to reach a model?");
+    session.wait_for_text("Which provider do you want to use?");
     session.press("esc");
     session.wait_for_text("No model is set up yet");
     session.quit().assert_restored(2);
@@ -42,7 +42,7 @@ fn a_repository_gets_its_first_commit_by_following_the_hint() {
 fn a_terminal_that_can_show_nothing_is_refused_before_anything_begins_and_the_hint_works() {
     let world = project(&json!([root(&json!([say("Two and two are four.")]))])).with("TERM", "dumb");
     let ended = refused(&world);
-    assert!(ended.text.contains("understands no control sequences"), "{}", ended.text);
+    assert!(ended.text.contains("does not support control sequences"), "{}", ended.text);
     assert!(ended.text.contains("mxd --plain"), "{}", ended.text);
     assert_eq!(ended.code, 1);
     assert!(!world.path("data/projects").exists() && !world.path("data/projects.json").exists(), "registered");

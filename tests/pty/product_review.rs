@@ -68,7 +68,7 @@ fn a_change_is_commented_on_seen_again_merged_and_taken_back() {
     session.press("ctrl-s");
     let text = session.wait_for("what the agent changed since", |screen| {
         let text = picture::text(screen);
-        text.contains("your last look") && text.contains("+ Ahoy, captain") && text.contains("- Ahoy")
+        text.contains("your last review") && text.contains("+ Ahoy, captain") && text.contains("- Ahoy")
     });
     assert!(!text.contains("to send"), "{text}");
     session.wait_for_text("✓ Add a greeting");
@@ -82,7 +82,7 @@ fn a_change_is_commented_on_seen_again_merged_and_taken_back() {
     // The files are there a moment before the session says so.
     session.wait_for_text("undo merge");
     session.press("g u");
-    session.wait_for_text("Take the merge back?");
+    session.wait_for_text("Undo the merge?");
     session.press("y");
     session.wait_until("the undo", || on_main(&world).is_none());
     session.press("q");

@@ -35,7 +35,7 @@ fn what_was_typed_last_is_what_is_looked_for_and_enter_goes_there() {
     session.send(b"\x7flums");
     wait_for_only(&session, "Plant plums", "Plant pears");
     session.send(b"\x15no such words");
-    session.wait_for_text("nothing was found");
+    session.wait_for_text("no matches");
     session.send(b"\x15plant plums\r");
     session.wait_for("the dialog to go", |screen| !text(screen).contains("search everything"));
     session.wait_for_text("message Plant plums");
@@ -51,7 +51,7 @@ fn what_was_typed_last_is_what_is_looked_for_and_enter_goes_there() {
 
     // Esc leaves everything as it was.
     session.press("S");
-    session.wait_for_text("what was it about?");
+    session.wait_for_text("search for…");
     session.press("esc");
     session.wait_for("the dialog to go", |screen| !text(screen).contains("search everything"));
     session.quit().assert_restored(1);

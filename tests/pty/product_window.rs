@@ -39,7 +39,7 @@ fn every_size_can_be_worked_in_or_says_what_it_needs() {
     assert!(small.lines().all(|line| line.chars().count() <= 80), "{small}");
     assert!(small.contains("tasks") && small.contains("Ctrl-Q quit"), "{small}");
     session.resize(20, 5);
-    session.wait_for_text("needs 40");
+    session.wait_for_text("Need 40");
     session.send("still here".as_bytes());
     session.resize(1, 1);
     session.resize(300, 100);
@@ -60,20 +60,20 @@ fn help_and_commands_lie_over_everything_and_go_away() {
     let world = project(&json!([root(&json!([]))]));
     let mut session = open(&world, 120, 40);
     session.press("f1");
-    let help = session.wait_for_text("look for a word");
-    assert!(help.contains("Composer") && help.contains("Send what is written"), "{help}");
+    let help = session.wait_for_text("type to find a key or action");
+    assert!(help.contains("Composer") && help.contains("Send the message or answer"), "{help}");
     session.send(b"diff");
-    session.wait_for_text("Show what the task has changed");
+    session.wait_for_text("Show the task's changes");
     session.press("esc");
-    session.wait_for("the help to go", |screen| !text(screen).contains("Show what the task"));
+    session.wait_for("the help to go", |screen| !text(screen).contains("Show the task's changes"));
     session.press("ctrl-p");
-    session.wait_for_text("what do you want to do?");
+    session.wait_for_text("type to find an action");
     session.send(b"dashb");
-    session.wait_for_text("Show all agents at work");
+    session.wait_for_text("Show all active agents");
     session.press("enter");
     session.wait_for("the dashboard", |screen| {
         let text = text(screen);
-        text.contains("agents") && !text.contains("what do you want to do?")
+        text.contains("agents") && !text.contains("type to find an action")
     });
     session.press("esc");
     session.wait_for_text("Ctrl-Q quit");

@@ -18,12 +18,12 @@ fn at_the_question(world: &World) -> Session {
     let mut session = Session::start(world, mxd(), &["demo", "--fast"], 120, 40);
     session.wait_for("the question", |screen| {
         let text = text(screen);
-        text.contains("1 asks you") && text.matches("✓").count() >= 4 && text.contains("until something comes")
+        text.contains("1 question") && text.matches("✓").count() >= 4 && text.contains("for a message")
     });
     // The greeting has been read.
     session.focus_tasks();
     session.press("esc");
-    session.wait_for("the greeting to go", |screen| !text(screen).contains("A demo:"));
+    session.wait_for("the greeting to go", |screen| !text(screen).contains("This is a demo"));
     session
 }
 
@@ -39,12 +39,10 @@ fn screens() {
     session.resize(120, 40);
     session.wait_for("the usual screen", |screen| text(screen).lines().count() == 40);
 
-    session.press("a");
-    session.wait_for_text("3 Both");
-    session.press("o");
+    session.select("Announce the end");
     session.wait_for_text("I wait for your answer.");
     session.press("ctrl-n");
-    session.wait_for_text("1-9 choose");
+    session.wait_for_text("to choose, or type your answer");
     keep(&session, "ask");
     session.resize(80, 24);
     session
@@ -54,17 +52,17 @@ fn screens() {
     session.wait_for("the usual screen", |screen| text(screen).lines().count() == 40);
 
     session.press("esc");
-    session.wait_for("the question to close", |screen| !text(screen).contains("1-9 choose"));
+    session.wait_for("the question to close", |screen| !text(screen).contains("to choose, or type your answer"));
     session.select("Understand durations");
     session.press("d");
     session.wait_for_text("total=0");
     session.focus("next unseen");
     keep(&session, "diff");
     session.press("?");
-    session.wait_for_text("look for a word");
+    session.wait_for_text("type to find a key or action");
     keep(&session, "help");
     session.press("esc");
-    session.wait_for("the help to go", |screen| !text(screen).contains("look for a word"));
+    session.wait_for("the help to go", |screen| !text(screen).contains("type to find a key or action"));
     session.quit().assert_restored(1);
 
     let world = World::new().with("COLORFGBG", "0;15");

@@ -163,6 +163,6 @@ fn what_is_not_a_terminal_is_refused_with_a_way_out() {
 
     let dumb = World::new().with("TERM", "dumb");
     let session = Session::start(&dumb, &example("terminal-probe"), &[], 100, 10);
-    session.wait_for_text("understands no control sequences");
+    session.wait_for_text("does not support control sequences");
     assert_eq!(session.wait_for_end().code, 4);
 }

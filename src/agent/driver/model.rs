@@ -1,4 +1,4 @@
-//! Asking the model: the request, the gate in front of the API, the signals on the way, and what it cost.
+//! Calls the model: builds the request, passes the rate gate, forwards signals, computes usage and cost.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::Run;
-use crate::agent::driver::requests::{Requests, Wanted};
+use crate::agent::driver::requests::{RequestBuilder, RequestKind};
 use crate::agent::machine::{Input, Purpose};
 use crate::base::{MicroUsd, Timestamp};
 use crate::model::content::BlobId;
@@ -18,29 +18,30 @@ use crate::model::live::Live;
 use crate::model::usage::{Tokens, Usage};
 use crate::provider::catalogue::cost;
 use crate::provider::{
-    ApiError, BlobSource, BodyOptions, Call, Catalogue, ErrorClass, Facts, Gate, Pictures, Provider, Response, Signal,
+    ApiError, BlobSource, BodyOptions, Catalogue, ErrorClass, ModelInfo, Pictures, Provider, ProviderRequest, RateGate,
+    Response, Signal,
 };
 use crate::store::Blobs;
 use crate::tools::LiveSink;
 
-/// How long everybody waits when an API says "too much" without saying for how long.
+/// How long to wait when an API limits the rate without saying for how long.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(2);
-/// How long an exact count is waited for. The estimate is good enough to go on with.
+/// Timeout of an exact count. Without it, the estimate is good enough.
 const COUNT_LIMIT: Duration = Duration::from_secs(20);
-/// What a summary may say.
+/// Output limit of a summary, in tokens.
 const SUMMARY_OUTPUT: u64 = 32_000;
-/// What a model can say however full its window is. Where even that does not fit, the API says so.
+/// Minimum output limit, however full the window is. If even that does not fit, the API reports it.
 const LEAST_OUTPUT: u64 = 1_024;
-/// What text takes, and what a picture of the usual size does, where nobody counts.
+/// Estimates for servers that do not count tokens.
 const BYTES_PER_TOKEN: u64 = 4;
 const PICTURE_TOKENS: u64 = 1_500;
-/// What a response is assumed to say, when money is set aside for it.
+/// Assumed output of a response when money is reserved for it.
 const TYPICAL_OUTPUT: u64 = 4_000;
 
-/// The project's blobs, as an encoder reads them.
-struct Stored<'a>(&'a Blobs);
+/// The project's blobs as a [`BlobSource`].
+struct StoreBlobs<'a>(&'a Blobs);
 
-impl BlobSource for Stored<'_> {
+impl BlobSource for StoreBlobs<'_> {
     fn read(&self, blob: &BlobId) -> io::Result<Vec<u8>> {
         self.0.read(blob).map_err(|error| io::Error::other(error.to_string()))
     }
@@ -48,27 +49,27 @@ impl BlobSource for Stored<'_> {
 
 impl Run {
     pub(super) fn call_model(&mut self, number: u64, purpose: Purpose, attempt: u32) {
-        // Whatever was shown of an attempt that failed is void.
-        if std::mem::take(&mut self.shown_in_vain) || attempt > 1 {
+        // Clear the output of a failed attempt from the screen.
+        if std::mem::take(&mut self.failed_after_output) || attempt > 1 {
             self.setup.tools.live.send(Live::Discarded);
         }
         self.model_cancel = CancellationToken::new();
-        let options = BodyOptions { max_output: Some(self.room(purpose)), ..BodyOptions::streaming() };
-        let request = self.request(&self.config().unwrap_or_default(), Wanted::Response(purpose, options));
+        let options = BodyOptions { max_output: Some(self.output_limit(purpose)), ..BodyOptions::streaming() };
+        let request = self.request(&self.config().unwrap_or_default(), RequestKind::Response(purpose, options));
         let (provider, gate) = (self.setup.provider.clone(), self.setup.gate.clone());
         let (live, cancel) = (self.setup.tools.live.clone(), self.model_cancel.clone());
         let (facts, now) = (self.setup.facts, self.now());
-        let shown = purpose == Purpose::Respond;
-        let asked = async move {
+        let is_shown = purpose == Purpose::Respond;
+        let exchange = async move {
             let call = match request.await {
                 Ok(call) => call,
                 Err(error) => {
                     return Some(Input::Failed { number, error: Box::new(error), usage: None, jitter: jitter() });
                 }
             };
-            let (model, sent) = (call.config.model.clone(), guess(call.body.len(), call.pictures));
-            let live = shown.then_some(live.as_ref());
-            let answer = ask(provider.as_ref(), &gate, call, live, cancel, now).await;
+            let (model, sent) = (call.config.model.clone(), estimate_tokens(call.body.len(), call.pictures));
+            let live = is_shown.then_some(live.as_ref());
+            let answer = call_provider(provider.as_ref(), &gate, call, live, cancel, now).await;
             Some(match answer {
                 Ok(response) => {
                     let usage = Box::new(usage_of(&response, &facts, &model, sent));
@@ -81,37 +82,37 @@ impl Run {
                 }
             })
         };
-        self.work.push(asked.boxed());
+        self.work.push(exchange.boxed());
     }
 
     pub(super) fn count(&mut self, number: u64) {
         let Some(config) = self.config() else {
             return self.work.push(std::future::ready(Some(Input::Counted { number, tokens: None })).boxed());
         };
-        let request = self.request(&config, Wanted::Count);
+        let request = self.request(&config, RequestKind::Count);
         self.model_cancel = CancellationToken::new();
         let (provider, cancel) = (self.setup.provider.clone(), self.model_cancel.clone());
-        let counted = async move {
-            // A count that fails is no reason to stop: the estimate stands.
+        let count = async move {
+            // If the count fails, the estimate is used.
             let tokens = match request.await {
                 Ok(call) => tokio::time::timeout(COUNT_LIMIT, provider.count_tokens(call, cancel)).await.ok(),
                 Err(_) => None,
             };
             Some(Input::Counted { number, tokens: tokens.and_then(Result::ok).flatten() })
         };
-        self.work.push(counted.boxed());
+        self.work.push(count.boxed());
     }
 
-    /// Returns what a request of about so many tokens may cost. Nothing: the model's price is not known.
+    /// Returns the estimated cost of a request of about `tokens`, or `None` if the model's price is unknown.
     pub(super) fn estimate(&self, tokens: u64) -> Option<MicroUsd> {
         let output = self.setup.facts.max_output.min(TYPICAL_OUTPUT);
         let tokens = Tokens { input: tokens, output, ..Tokens::default() };
         self.setup.facts.prices.map(|prices| cost(&tokens, &prices))
     }
 
-    /// Returns how much the model may say: as much as it can, but no more than fits behind what it reads. Some servers
-    /// refuse a request whose two parts together exceed the window.
-    fn room(&self, purpose: Purpose) -> u64 {
+    /// Returns the output limit: the model's own, but no more than fits into the window after the input. Some servers
+    /// reject a request whose input and output limit together exceed the window.
+    fn output_limit(&self, purpose: Purpose) -> u64 {
         let most = match purpose {
             Purpose::Respond => u64::MAX,
             Purpose::Summarise { .. } => SUMMARY_OUTPUT,
@@ -120,7 +121,7 @@ impl Run {
         self.config().map_or(u64::MAX, |config| config.max_output).min(self.setup.facts.max_output).min(most).min(left)
     }
 
-    /// Takes the facts of the model that the person chose instead, where they are known.
+    /// Switches to the model that the user chose, with its limits if they are known.
     pub(super) fn use_model(&mut self, model: String) {
         if let Ok(facts) = self.machine.catalogue().facts(&model) {
             self.setup.facts = facts;
@@ -129,8 +130,8 @@ impl Run {
         self.chosen_model = Some(model);
     }
 
-    /// Takes over what the endpoint says of its models: from the next request on, its limits are in force.
-    pub(super) fn learn(&mut self, catalogue: Option<Catalogue>) {
+    /// Applies a newer catalogue. Its limits hold from the next request on.
+    pub(super) fn update_catalogue(&mut self, catalogue: Option<Catalogue>) {
         let Some(catalogue) = catalogue else { return };
         let model = self.chosen_model.as_deref().unwrap_or(&self.setup.limits.model);
         if let Ok(facts) = catalogue.facts(model) {
@@ -144,35 +145,35 @@ impl Run {
         self.machine.conversation().config().cloned()
     }
 
-    /// Returns the next request. What has to be read for it is read where that blocks nobody.
+    /// Returns the next request. Reads from disk happen on a blocking thread.
     fn request(
         &self,
         config: &Arc<SessionConfig>,
-        wanted: Wanted,
-    ) -> impl Future<Output = Result<Call, ApiError>> + Send + use<> {
-        let draft = locked(&self.requests).draft(self.machine.conversation(), config, wanted);
+        kind: RequestKind,
+    ) -> impl Future<Output = Result<ProviderRequest, ApiError>> + Send + use<> {
+        let draft = lock_builder(&self.requests).draft(self.machine.conversation(), config, kind);
         let (requests, blobs) = (Arc::clone(&self.requests), self.setup.store.blobs().clone());
         async move {
-            let reads = draft.reads();
-            let spell = move || locked(&requests).spell(draft, &Stored(&blobs));
+            let reads = draft.needs_disk();
+            let encode = move || lock_builder(&requests).encode(draft, &StoreBlobs(&blobs));
             if !reads {
-                return spell();
+                return encode();
             }
-            // It fails only when the runtime ends.
-            tokio::task::spawn_blocking(spell).await.unwrap_or_else(|_| Err(ApiError::cancelled()))
+            // Joining fails only at the end of the runtime.
+            tokio::task::spawn_blocking(encode).await.unwrap_or_else(|_| Err(ApiError::cancelled()))
         }
     }
 }
 
-fn locked(requests: &Mutex<Requests>) -> MutexGuard<'_, Requests> {
+fn lock_builder(requests: &Mutex<RequestBuilder>) -> MutexGuard<'_, RequestBuilder> {
     requests.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes one attempt, through the gate, showing what comes in.
-async fn ask(
+/// Makes one attempt through the gate and forwards its signals to `live`.
+async fn call_provider(
     provider: &dyn Provider,
-    gate: &Arc<Gate>,
-    call: Call,
+    gate: &Arc<RateGate>,
+    call: ProviderRequest,
     live: Option<&dyn LiveSink>,
     cancel: CancellationToken,
     now: Timestamp,
@@ -221,19 +222,19 @@ fn show(live: Option<&dyn LiveSink>, signal: Signal) {
     });
 }
 
-/// Returns about how many tokens a request has. What a picture costs depends on its sides, not on its bytes.
-fn guess(body: usize, pictures: Pictures) -> u64 {
+/// Estimates the tokens of a request. The tokens of a picture depend on its dimensions, not on its bytes.
+fn estimate_tokens(body: usize, pictures: Pictures) -> u64 {
     (body as u64).saturating_sub(pictures.bytes) / BYTES_PER_TOKEN + pictures.count * PICTURE_TOKENS
 }
 
-/// Returns what a response used, given about how many tokens were sent. Where the API does not say, it is guessed from
-/// sizes, and marked as a guess.
-fn usage_of(response: &Response, facts: &Facts, model: &str, sent: u64) -> Usage {
+/// Returns the usage of a response. If the API does not report it, it is estimated from `sent` and the size of the
+/// response, and marked as estimated.
+fn usage_of(response: &Response, facts: &ModelInfo, model: &str, sent: u64) -> Usage {
     let tokens = if response.usage_reported {
         response.tokens
     } else {
-        let said: usize = response.blocks.iter().map(size_of_block).sum();
-        Tokens { input: sent, output: said as u64 / BYTES_PER_TOKEN, ..Tokens::default() }
+        let output_bytes: usize = response.blocks.iter().map(size_of_block).sum();
+        Tokens { input: sent, output: output_bytes as u64 / BYTES_PER_TOKEN, ..Tokens::default() }
     };
     Usage {
         tokens,
@@ -252,7 +253,7 @@ fn size_of_block(block: &crate::provider::ResponseBlock) -> usize {
     }
 }
 
-/// Returns a number from 0 to 1, different for every caller.
+/// Returns a random number from 0 to 1.
 fn jitter() -> f64 {
     let random = ulid::Ulid::generate().random() & 0xFFFF_FFFF;
     random as f64 / f64::from(u32::MAX)

@@ -1,8 +1,8 @@
 use super::*;
 use crate::model::content::{BlobRef, Image};
-use crate::model::conversation::{Block, Role, Speech, ToolOutcome, Wire};
+use crate::model::conversation::{Block, Role, RoleMessage, ToolOutcome, Wire};
 use crate::model::{Content, event::StopReason};
-use crate::provider::encode::encode_speech;
+use crate::provider::encode::encode_message;
 
 struct Photographs;
 
@@ -18,7 +18,7 @@ fn photograph() -> Image {
 }
 
 #[test]
-fn a_picture_is_not_counted_by_its_bytes_where_the_server_does_not_count() {
+fn a_picture_is_not_estimated_by_its_bytes() {
     let result = ToolOutcome {
         call: "a".to_owned(),
         content: Content::text("two pictures"),
@@ -26,11 +26,11 @@ fn a_picture_is_not_counted_by_its_bytes_where_the_server_does_not_count() {
         images: vec![photograph()],
     };
     let blocks = vec![Block::ToolResult(result), Block::Text("x".repeat(4_000)), Block::Image(photograph())];
-    let speech = Speech { role: Role::User, blocks };
+    let message = RoleMessage { role: Role::User, blocks };
     for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic] {
         let config = Arc::new(SessionConfig { wire, ..SessionConfig::default() });
-        let segment = encode_speech(wire, &speech, &Photographs).unwrap();
-        let call = Call::respond(config, &[segment], &BodyOptions::streaming());
+        let segment = encode_message(wire, &message, &Photographs).unwrap();
+        let call = ProviderRequest::respond(config, &[segment], &BodyOptions::streaming());
         assert!(call.body.len() > 8_000_000);
         let response = Response {
             blocks: Vec::new(),
@@ -40,8 +40,8 @@ fn a_picture_is_not_counted_by_its_bytes_where_the_server_does_not_count() {
             cut_call: None,
             model: String::new(),
         };
-        let facts = Facts { window: 200_000, max_output: 8_000, prices: None };
-        let usage = usage_of(&response, &facts, "m", guess(call.body.len(), call.pictures));
+        let facts = ModelInfo { window: 200_000, max_output: 8_000, prices: None };
+        let usage = usage_of(&response, &facts, "m", estimate_tokens(call.body.len(), call.pictures));
         assert!(usage.estimated && (4_000..4_500).contains(&usage.tokens.input), "{wire:?}: {:?}", usage.tokens);
     }
 }

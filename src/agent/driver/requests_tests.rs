@@ -3,16 +3,16 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::agent::compaction::Trim;
-use crate::agent::testing::{consumed, ended, event, ids, message, said};
+use crate::agent::testing::{assistant_text, consumed, ended, event, ids, message};
 use crate::base::IdSource;
 use crate::model::content::{BlobId, BlobRef, Image};
 use crate::model::event::{Event, StopReason};
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 
 #[derive(Default)]
-struct Album(Mutex<usize>);
+struct CountingBlobs(Mutex<usize>);
 
-impl BlobSource for Album {
+impl BlobSource for CountingBlobs {
     fn read(&self, _: &BlobId) -> io::Result<Vec<u8>> {
         *self.0.lock().unwrap() += 1;
         Ok(b"png".to_vec())
@@ -20,81 +20,87 @@ impl BlobSource for Album {
 }
 
 /// A conversation with a picture at its beginning.
-struct Scene {
+struct Fixture {
     ids: IdSource,
     log: Vec<Event>,
-    requests: Requests,
+    requests: RequestBuilder,
     config: Arc<SessionConfig>,
-    album: Album,
+    blobs: CountingBlobs,
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
         let config = Arc::new(SessionConfig::default());
-        let mut scene =
-            Self { ids: ids(), log: Vec::new(), requests: Requests::default(), config, album: Album::default() };
+        let mut fixture = Self {
+            ids: ids(),
+            log: Vec::new(),
+            requests: RequestBuilder::default(),
+            config,
+            blobs: CountingBlobs::default(),
+        };
         let blob = serde_json::from_value(serde_json::json!("0".repeat(64))).unwrap();
         let picture = Image { data: BlobRef { blob, bytes: 3 }, media_type: "image/png".to_owned(), name: None };
-        scene.hear(Message { images: vec![picture], ..message(&scene.ids, Source::User, "Look.") });
-        scene
+        fixture.add(Message { images: vec![picture], ..message(&fixture.ids, MessageSource::User, "Look.") });
+        fixture
     }
 
-    fn hear(&mut self, message: Message) {
+    fn add(&mut self, message: Message) {
         let consumed = consumed(&message);
         self.log.push(event(&self.ids, message));
         self.log.push(event(&self.ids, consumed));
     }
 
     fn exchange(&mut self, words: &str) {
-        self.log.push(event(&self.ids, said("Well.")));
+        self.log.push(event(&self.ids, assistant_text("Well.")));
         self.log.push(event(&self.ids, ended(&self.ids, StopReason::EndTurn)));
-        self.hear(message(&self.ids, Source::User, words));
+        self.add(message(&self.ids, MessageSource::User, words));
     }
 
     fn draft(&mut self, purpose: Purpose) -> Draft {
         let conversation = Conversation::replay(&self.log);
-        self.requests.draft(&conversation, &self.config, Wanted::Response(purpose, BodyOptions::streaming()))
+        self.requests.draft(&conversation, &self.config, RequestKind::Response(purpose, BodyOptions::streaming()))
     }
 
-    fn spell(&mut self, draft: Draft) -> Result<Call, ApiError> {
-        self.requests.spell(draft, &self.album)
+    fn encode(&mut self, draft: Draft) -> Result<ProviderRequest, ApiError> {
+        self.requests.encode(draft, &self.blobs)
     }
 
-    /// What somebody who has never seen this conversation would send.
-    fn anew(&self, purpose: Purpose) -> Call {
-        let (mut requests, conversation) = (Requests::default(), Conversation::replay(&self.log));
-        let draft = requests.draft(&conversation, &self.config, Wanted::Response(purpose, BodyOptions::streaming()));
-        requests.spell(draft, &self.album).unwrap()
+    /// Encodes the whole conversation with an empty cache.
+    fn encode_from_scratch(&self, purpose: Purpose) -> ProviderRequest {
+        let (mut requests, conversation) = (RequestBuilder::default(), Conversation::replay(&self.log));
+        let draft =
+            requests.draft(&conversation, &self.config, RequestKind::Response(purpose, BodyOptions::streaming()));
+        requests.encode(draft, &self.blobs).unwrap()
     }
 }
 
 #[test]
-fn only_what_is_new_is_read_from_the_disk() {
-    let mut scene = Scene::new();
-    let first = scene.draft(Purpose::Respond);
-    assert!(first.reads());
-    scene.spell(first).unwrap();
-    scene.exchange("And now?");
+fn only_new_messages_are_read_from_disk() {
+    let mut fixture = Fixture::new();
+    let first = fixture.draft(Purpose::Respond);
+    assert!(first.needs_disk());
+    fixture.encode(first).unwrap();
+    fixture.exchange("And now?");
     for purpose in [Purpose::Respond, Purpose::Summarise { trim: Trim::Whole }] {
-        let draft = scene.draft(purpose);
-        assert!(!draft.reads(), "{purpose:?}");
-        let spelled = scene.spell(draft).unwrap();
-        assert_eq!(*scene.album.0.lock().unwrap(), 1, "{purpose:?}");
-        assert_eq!(spelled.body, Scene::anew(&scene, purpose).body, "{purpose:?}");
-        *scene.album.0.lock().unwrap() = 1;
+        let draft = fixture.draft(purpose);
+        assert!(!draft.needs_disk(), "{purpose:?}");
+        let encoded = fixture.encode(draft).unwrap();
+        assert_eq!(*fixture.blobs.0.lock().unwrap(), 1, "{purpose:?}");
+        assert_eq!(encoded.body, Fixture::encode_from_scratch(&fixture, purpose).body, "{purpose:?}");
+        *fixture.blobs.0.lock().unwrap() = 1;
     }
 }
 
 #[test]
-fn a_draft_that_comes_late_changes_nothing() {
-    let mut scene = Scene::new();
-    let late = scene.draft(Purpose::Respond);
-    scene.exchange("And now?");
-    let current = scene.draft(Purpose::Respond);
-    scene.spell(current).unwrap();
-    scene.exchange("And then?");
-    let next = scene.draft(Purpose::Respond);
-    assert_eq!(scene.spell(late).unwrap_err().class, ErrorClass::Cancelled);
-    let spelled = scene.spell(next).unwrap();
-    assert_eq!(spelled.body, scene.anew(Purpose::Respond).body);
+fn an_outdated_draft_is_rejected() {
+    let mut fixture = Fixture::new();
+    let late = fixture.draft(Purpose::Respond);
+    fixture.exchange("And now?");
+    let current = fixture.draft(Purpose::Respond);
+    fixture.encode(current).unwrap();
+    fixture.exchange("And then?");
+    let next = fixture.draft(Purpose::Respond);
+    assert_eq!(fixture.encode(late).unwrap_err().class, ErrorClass::Cancelled);
+    let encoded = fixture.encode(next).unwrap();
+    assert_eq!(encoded.body, fixture.encode_from_scratch(Purpose::Respond).body);
 }

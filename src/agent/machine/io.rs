@@ -1,4 +1,4 @@
-//! What goes into the machine and what comes out, as plain data.
+//! Inputs and effects of the machine, as plain data.
 
 use std::sync::Arc;
 
@@ -9,54 +9,52 @@ use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, SessionConfig, ToolResult};
 use crate::model::live::Activity;
 use crate::model::message::Message;
-use crate::provider::purse::BudgetVerdict;
+use crate::provider::budget::BudgetVerdict;
 use crate::provider::{ApiError, Catalogue, Response};
 use crate::tools;
 
-/// What a run is allowed, and what it needs to know of its task.
+/// The limits and settings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     pub profile: String,
-    /// The model of a session that has none yet.
+    /// The model for a new session.
     pub model: String,
-    /// The credential group that the model is reached with.
+    /// The credential group of the model.
     pub auth_group: Option<String>,
-    /// What is known of models, to tell the name of one from other words.
+    /// The known models, to recognise a model's name in an answer.
     pub catalogue: Catalogue,
-    /// The model's window. Nothing: unknown, and nothing is summarised by itself.
+    /// The model's context window. `None` if unknown: then there is no automatic compaction.
     pub window: Option<u64>,
     /// Whether the provider can count tokens exactly.
     pub can_count: bool,
     pub max_turns: Option<u64>,
     /// Whether money has to be reserved before each request.
     pub budgeted: bool,
-    /// Whether the agent may do the same thing over and over without being asked about it.
-    pub may_repeat: bool,
 }
 
 /// Why the model is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Respond,
-    /// For a summary of a conversation that is trimmed so far.
+    /// Request a summary of the trimmed conversation.
     Summarise {
         trim: Trim,
     },
 }
 
-/// What a segment of a conversation starts with.
+/// The start of a segment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// Given if the segment has none yet, or another model was chosen.
+    /// Present if requested with [`Effect::Prepare`].
     pub config: Option<SessionConfig>,
     pub work_context: Option<Message>,
 }
 
-/// Something that happened.
+/// An input of the machine.
 #[derive(Debug)]
 pub enum Input {
     Start,
-    /// The store has what [`Effect::Save`] asked it to keep.
+    /// The events of an [`Effect::Save`] are on disk.
     Saved {
         ticket: u64,
         events: Vec<Arc<Event>>,
@@ -64,16 +62,16 @@ pub enum Input {
     SaveFailed {
         reason: String,
     },
-    /// Somebody else wrote into the session: a message, an answer.
-    Heard {
+    /// Someone else appended to the session, for example a message or an answer.
+    Delivered {
         event: Arc<Event>,
     },
-    /// The person takes messages back. Those that are already on their way into the conversation stay.
+    /// The user withdraws messages. Those that are being consumed stay.
     Withdraw {
         ids: Vec<MessageId>,
     },
     Prepared(Box<Prepared>),
-    /// Nothing: it could not be counted.
+    /// `tokens` is `None` if counting failed.
     Counted {
         number: u64,
         tokens: Option<u64>,
@@ -84,7 +82,7 @@ pub enum Input {
         response: Box<Response>,
         usage: Box<Usage>,
     },
-    /// `usage` is what a broken-off response is known to have cost; `jitter` a number drawn from 0..1.
+    /// `usage` is the known cost of a response that broke off; `jitter` is a random number from 0 to 1.
     Failed {
         number: u64,
         error: Box<ApiError>,
@@ -93,49 +91,49 @@ pub enum Input {
     },
     ToolFinished {
         result: Box<ToolResult>,
-        control: Option<tools::Control>,
+        control: Option<tools::ControlRequest>,
     },
     Timer {
         timer: u64,
     },
-    /// The person ends the turn and keeps the session.
+    /// The user interrupts the current turn.
     Interrupt,
     /// The run has to end.
     Teardown(InterruptReason),
 }
 
-/// Something to be done.
+/// An effect for the driver to perform.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Append, and answer with [`Input::Saved`] or [`Input::SaveFailed`].
     Save { ticket: u64, bodies: Vec<Body> },
-    /// Make what the segment needs, and answer with [`Input::Prepared`].
+    /// Prepare a segment, and answer with [`Input::Prepared`].
     Prepare { config: bool, context: bool },
     /// Count the next request exactly, and answer with [`Input::Counted`].
     Count { number: u64 },
-    /// Reserve money for a request of about so many tokens, and answer with [`Input::Reserved`].
+    /// Reserve money for a request of about `tokens`, and answer with [`Input::Reserved`].
     Reserve { tokens: u64 },
-    /// Give back what was reserved: the request is not made.
+    /// Release the reservation: the request is not made.
     Release,
-    /// Ask the model, and answer with [`Input::Response`] or [`Input::Failed`].
+    /// Call the model, and answer with [`Input::Response`] or [`Input::Failed`].
     CallModel { number: u64, purpose: Purpose, attempt: u32 },
-    /// Stop that request, or that count. It still answers.
+    /// Cancel a request or a count. It still answers.
     CancelModel { number: u64 },
-    /// Run these, as far as possible at the same time, and answer each with [`Input::ToolFinished`].
+    /// Run these calls, in parallel where possible, and answer each with [`Input::ToolFinished`].
     RunTools { calls: Vec<ToolUse> },
-    /// Stop what runs. Every call still answers.
+    /// Cancel running tools. Every call still answers.
     CancelTools,
-    /// Answer with [`Input::Timer`] after so long.
+    /// Answer with [`Input::Timer`] after `millis`.
     Sleep { timer: u64, millis: u64 },
-    /// Answer with [`Input::Timer`] when money that others had set aside is free, or spent.
-    AwaitMoney { timer: u64 },
-    /// Stop waiting, for a time or for money.
+    /// Answer with [`Input::Timer`] when money reserved by other runs is released or spent.
+    AwaitBudget { timer: u64 },
+    /// Cancel a [`Effect::Sleep`] or [`Effect::AwaitBudget`].
     CancelSleep { timer: u64 },
-    /// For the screen.
+    /// Show the activity.
     Activity(Activity),
-    /// For the screen: a request failed and is tried again.
+    /// Show that a request failed and is retried after `millis`.
     Retrying { attempt: u32, of: u32, millis: u64, reason: String },
-    /// Another model was chosen; it is used from the next [`Effect::Prepare`] on.
+    /// Use this model from the next [`Effect::Prepare`] on.
     UseModel { model: String },
     /// The run is over.
     Exit(Exit),

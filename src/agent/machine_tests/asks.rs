@@ -1,4 +1,4 @@
-//! Every Ask of a run's own, and what each of its answers does.
+//! The Asks of a run, and the effect of each answer.
 
 use super::*;
 use crate::model::ask::ChoiceId;
@@ -22,24 +22,24 @@ fn asking(kind: AskKind) -> Bench {
         AskKind::Loop => {
             for turn in 0..9 {
                 let id = format!("c{turn}");
-                bench.respond(calling(&[call(&id, "bash")]));
+                bench.respond(call_response(&[call(&id, "bash")]));
                 bench.finish(&id, "the same");
             }
         }
         AskKind::TurnLimit => {
-            bench.respond(calling(&[call("a", "bash")]));
+            bench.respond(call_response(&[call("a", "bash")]));
             bench.finish("a", "ok");
         }
         AskKind::CompactionFailed => {
             bench.fail(ErrorClass::ContextOverflow);
             for _ in 0..3 {
-                bench.respond(saying("No."));
+                bench.respond(text_response("No."));
             }
         }
         other => panic!("{other:?} is not the run's own"),
     }
-    assert_eq!(bench.asked().map(|ask| ask.kind()), Some(kind));
-    assert_eq!(bench.machine.waits_for(), "person");
+    assert_eq!(bench.open_ask().map(|ask| ask.kind()), Some(kind));
+    assert_eq!(bench.machine.waits_for(), "user");
     bench
 }
 
@@ -61,21 +61,21 @@ const OWN: [AskKind; 6] = [
 ];
 
 #[test]
-fn every_choice_of_every_ask_leads_somewhere() {
+fn every_choice_of_every_ask_has_an_effect() {
     for kind in OWN {
-        let choices = asking(kind).asked().unwrap().choices;
+        let choices = asking(kind).open_ask().unwrap().choices;
         assert_eq!(choices.last().map(|choice| &choice.id), Some(&ChoiceId::Stop), "{kind:?}");
         for choice in choices {
             let mut bench = asking(kind);
             let before = bench.requests();
             bench.answer(&choice.label);
-            assert!(bench.asked().is_none(), "{kind:?} {choice}");
+            assert!(bench.open_ask().is_none(), "{kind:?} {choice}");
             if choice.id == ChoiceId::Stop {
                 assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)), "{kind:?}");
                 let result = ended(&bench).result;
                 assert!(
                     result.ends_with("and the person left it at that."),
-                    "the task above is told: {kind:?} {result}"
+                    "the parent task is told: {kind:?} {result}"
                 );
                 continue;
             }
@@ -91,14 +91,14 @@ fn every_choice_of_every_ask_leads_somewhere() {
 }
 
 #[test]
-fn stop_is_understood_however_it_is_written() {
+fn stop_is_recognised_in_any_case() {
     let mut bench = asking(AskKind::Loop);
     bench.answer(" stop ");
     assert!(bench.machine.is_over());
 }
 
 #[test]
-fn a_model_is_chosen_by_a_name_that_is_known_or_said_to_be_one() {
+fn a_model_is_chosen_by_a_known_name_or_after_a_prefix() {
     for (answer, model) in
         [(" claude-sonnet-4-6 ", "claude-sonnet-4-6"), ("model: big-model", "big-model"), ("Model:own:7b", "own:7b")]
     {
@@ -113,7 +113,7 @@ fn a_model_is_chosen_by_a_name_that_is_known_or_said_to_be_one() {
 }
 
 #[test]
-fn other_words_are_never_taken_for_a_model() {
+fn other_words_are_not_model_names() {
     for answer in ["yes", "retry", "ok", "big-model", "model:", "model: two words", "a: b"] {
         for kind in [AskKind::RetriesExhausted, AskKind::CompactionFailed] {
             let mut bench = asking(kind);
@@ -121,41 +121,41 @@ fn other_words_are_never_taken_for_a_model() {
             let chosen = bench.effects.iter().any(|effect| matches!(effect, Effect::UseModel { .. }));
             assert!(!chosen, "{answer} {kind:?}");
             assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", Purpose::Respond), "{answer} {kind:?}");
-            assert!(bench.last_words().contains(answer), "{answer} {kind:?}: {}", bench.last_words());
+            assert!(bench.last_message().contains(answer), "{answer} {kind:?}: {}", bench.last_message());
         }
     }
 }
 
 #[test]
 fn other_words_go_to_the_agent() {
-    let spoken_to =
+    let has_wake_message =
         [AskKind::ModelStopped, AskKind::Budget, AskKind::Loop, AskKind::TurnLimit, AskKind::CompactionFailed];
-    for kind in spoken_to {
+    for kind in has_wake_message {
         let mut bench = asking(kind);
         bench.answer("Only the tests, please.");
         assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", Purpose::Respond), "{kind:?}");
-        assert!(bench.last_words().contains("Only the tests, please."), "{kind:?}: {}", bench.last_words());
+        assert!(bench.last_message().contains("Only the tests, please."), "{kind:?}: {}", bench.last_message());
     }
 }
 
 #[test]
-fn speaking_to_the_agent_answers_every_ask() {
+fn a_message_from_the_user_answers_every_ask() {
     for kind in OWN {
         let mut bench = asking(kind);
-        bench.hear(Source::User, "Never mind, go on.");
-        assert!(bench.asked().is_none(), "{kind:?}");
+        bench.send(MessageSource::User, "Never mind, go on.");
+        assert!(bench.open_ask().is_none(), "{kind:?}");
         assert_eq!((bench.machine.waits_for(), bench.purpose()), ("model", Purpose::Respond), "{kind:?}");
-        assert!(bench.last_words().contains("Never mind"), "{kind:?}");
+        assert!(bench.last_message().contains("Never mind"), "{kind:?}");
         assert!(bench.kinds().contains(&"ask_withdrawn"), "{kind:?}");
     }
 }
 
 #[test]
-fn what_others_say_does_not_answer_an_ask() {
+fn messages_from_others_do_not_answer_an_ask() {
     for kind in OWN {
         let mut bench = asking(kind);
-        bench.hear(Source::Notice, "By the way.");
-        assert_eq!(bench.machine.waits_for(), "person", "{kind:?}");
+        bench.send(MessageSource::Notice, "By the way.");
+        assert_eq!(bench.machine.waits_for(), "user", "{kind:?}");
     }
 }
 
@@ -170,9 +170,9 @@ fn an_ask_survives_a_restart_and_its_answer_still_works() {
         let resumed_limits =
             if kind == AskKind::TurnLimit { Limits { max_turns: Some(1), ..limits() } } else { limits() };
         let mut resumed = Bench::resumed(active, bench.ids.clone(), resumed_limits);
-        assert_eq!(resumed.machine.waits_for(), "person", "{kind:?}");
+        assert_eq!(resumed.machine.waits_for(), "user", "{kind:?}");
         assert_eq!(resumed.requests(), 0, "{kind:?}");
-        let choice = resumed.asked().unwrap().choices[0].clone();
+        let choice = resumed.open_ask().unwrap().choices[0].clone();
         resumed.answer(&choice.label);
         assert_eq!(resumed.machine.waits_for(), "model", "{kind:?}");
     }
@@ -183,7 +183,7 @@ fn an_ask_that_was_answered_while_it_was_written_is_not_waited_for() {
     let mut bench = begin();
     bench.slow_disk = true;
     bench.fail(ErrorClass::Auth);
-    bench.hear(Source::User, "Try it again.");
+    bench.send(MessageSource::User, "Try it again.");
     bench.slow_disk = false;
     bench.save();
     assert_eq!(bench.machine.waits_for(), "model");
@@ -192,41 +192,41 @@ fn an_ask_that_was_answered_while_it_was_written_is_not_waited_for() {
 #[test]
 fn the_turn_limit_may_be_lifted_again_and_again() {
     let mut bench = asking(AskKind::TurnLimit);
-    bench.answer("Go on");
-    bench.respond(calling(&[call("b", "bash")]));
+    bench.answer("Continue");
+    bench.respond(call_response(&[call("b", "bash")]));
     bench.finish("b", "ok");
-    assert_eq!(bench.asked().map(|ask| ask.kind()), Some(AskKind::TurnLimit));
+    assert_eq!(bench.open_ask().map(|ask| ask.kind()), Some(AskKind::TurnLimit));
 }
 
-/// The model calls a tool, which answers.
+/// Plays one turn with a tool call and its result.
 fn turn(bench: &mut Bench, id: &str) {
-    bench.respond(calling(&[call(id, "bash")]));
+    bench.respond(call_response(&[call(id, "bash")]));
     bench.finish(id, id);
 }
 
 #[test]
-fn turns_that_were_granted_outlive_the_run_and_are_as_many_as_before() {
+fn granted_turns_outlive_the_run() {
     let limits = || Limits { max_turns: Some(2), ..limits() };
-    for word in ["Go on", "Yes, but only the tests."] {
+    for word in ["Continue", "Yes, but only the tests."] {
         let mut bench = Bench::calling(limits());
         turn(&mut bench, "a");
         turn(&mut bench, "b");
-        assert_eq!(bench.asked().map(|ask| ask.kind()), Some(AskKind::TurnLimit));
-        if word == "Go on" {
+        assert_eq!(bench.open_ask().map(|ask| ask.kind()), Some(AskKind::TurnLimit));
+        if word == "Continue" {
             bench.answer(word);
         } else {
-            bench.hear(Source::User, word);
+            bench.send(MessageSource::User, word);
         }
         turn(&mut bench, "c");
         let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits());
-        assert_eq!((resumed.asked(), resumed.machine.waits_for()), (None, "model"), "{word}");
+        assert_eq!((resumed.open_ask(), resumed.machine.waits_for()), (None, "model"), "{word}");
         turn(&mut resumed, "d");
-        assert_eq!(resumed.asked().map(|ask| ask.kind()), Some(AskKind::TurnLimit), "{word}");
+        assert_eq!(resumed.open_ask().map(|ask| ask.kind()), Some(AskKind::TurnLimit), "{word}");
     }
 }
 
 #[test]
-fn a_grant_and_the_words_that_came_with_it_are_kept_together() {
+fn a_grant_and_its_text_are_saved_together() {
     let mut bench = asking(AskKind::TurnLimit);
     bench.answer("Only the tests, please.");
     let kinds = bench.kinds();
@@ -236,7 +236,7 @@ fn a_grant_and_the_words_that_came_with_it_are_kept_together() {
 }
 
 #[test]
-fn each_class_of_failure_gives_up_after_its_own_number_of_tries() {
+fn each_error_class_has_its_own_number_of_retries() {
     for class in ErrorClass::ALL {
         let retries = crate::provider::retry::policy(class).retries;
         if matches!(class, ErrorClass::Cancelled | ErrorClass::ContextOverflow) {
@@ -248,8 +248,8 @@ fn each_class_of_failure_gives_up_after_its_own_number_of_tries() {
             bench.wake();
         }
         bench.fail(class);
-        let ask = bench.asked().unwrap();
-        // What came of a response without end is kept, so there is nothing to try again.
+        let ask = bench.open_ask().unwrap();
+        // The text of a response without end is kept, so there is nothing to retry.
         let kind = if class == ErrorClass::Runaway { AskKind::ModelStopped } else { AskKind::RetriesExhausted };
         assert_eq!(ask.kind(), kind, "{class}");
         assert!(ask.detail.contains("it went wrong"), "{class}");
@@ -259,20 +259,20 @@ fn each_class_of_failure_gives_up_after_its_own_number_of_tries() {
 }
 
 #[test]
-fn a_limit_that_asks_for_more_than_an_hour_is_the_persons_to_decide() {
+fn a_wait_of_more_than_an_hour_is_left_to_the_user() {
     let mut bench = begin();
     let mut error = ApiError::new(ErrorClass::RateLimit, "come back tomorrow");
     error.retry_after = Some(std::time::Duration::from_secs(7_200));
     bench.fail_with(error);
-    assert_eq!(bench.machine.waits_for(), "person");
+    assert_eq!(bench.machine.waits_for(), "user");
 }
 
-/// Returns a run whose check has just failed, for so many times in a row in the same way.
+/// Returns a run whose check has just failed in the same way `in_a_row` times.
 fn check_failed(in_a_row: u32) -> Bench {
     let mut bench = begin();
-    bench.respond(calling(&[call("d", "done")]));
+    bench.respond(call_response(&[call("d", "done")]));
     let refused = ToolResult { is_error: true, ..result("d", "Not done: 1 test failed.") };
-    bench.finish_with(refused, Some(tools::Control::CheckFailed { in_a_row }));
+    bench.finish_with(refused, Some(tools::ControlRequest::CheckFailed { in_a_row }));
     bench
 }
 
@@ -280,16 +280,16 @@ fn check_failed(in_a_row: u32) -> Bench {
 fn a_check_that_fails_three_times_in_the_same_way_is_asked_about() {
     for (in_a_row, asks) in [(1, false), (2, false), (3, true), (4, false), (6, true)] {
         let bench = check_failed(in_a_row);
-        let kind = bench.asked().map(|ask| ask.kind());
+        let kind = bench.open_ask().map(|ask| ask.kind());
         assert_eq!(kind, asks.then_some(AskKind::CheckFailed), "{in_a_row}");
-        assert_eq!(bench.machine.waits_for(), if asks { "person" } else { "model" }, "{in_a_row}");
+        assert_eq!(bench.machine.waits_for(), if asks { "user" } else { "model" }, "{in_a_row}");
         assert_eq!(bench.results(), [("d", "Not done: 1 test failed.", true)], "{in_a_row}: the call is answered");
     }
 }
 
 #[test]
-fn every_answer_about_a_check_leads_somewhere() {
-    let choices = check_failed(3).asked().unwrap().choices;
+fn every_answer_about_a_check_has_an_effect() {
+    let choices = check_failed(3).open_ask().unwrap().choices;
     let [go_on, accept, fail] = choices.as_slice() else { panic!("{choices:?}") };
     for (answer, unchecked) in [(go_on.label.as_str(), false), (&accept.label, true), ("Look at the log.", false)] {
         let mut bench = check_failed(3);
@@ -298,8 +298,8 @@ fn every_answer_about_a_check_leads_somewhere() {
         assert_eq!(bench.machine.state().grants.unchecked, unchecked, "{answer}");
         assert!(bench.machine.state().decisions.is_empty(), "{answer}");
         if unchecked {
-            bench.respond(calling(&[call("e", "done")]));
-            let control = tools::Control::Done { verdict: Verdict::Passed, result: "As it is.".to_owned() };
+            bench.respond(call_response(&[call("e", "done")]));
+            let control = tools::ControlRequest::Done { verdict: Verdict::Passed, result: "As it is.".to_owned() };
             bench.finish_with(result("e", ""), Some(control));
             assert!(!SessionState::replay(&bench.log).grants.unchecked, "for one end only");
         }
@@ -307,8 +307,8 @@ fn every_answer_about_a_check_leads_somewhere() {
     let mut bench = check_failed(3);
     bench.answer(&fail.label);
     assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)));
-    assert!(!ended(&bench).result.is_empty(), "the task above is told");
+    assert!(!ended(&bench).result.is_empty(), "the parent task is told");
     let mut bench = check_failed(3);
-    bench.hear(Source::User, "Leave the check to me.");
-    assert!(bench.asked().is_none() && bench.last_words().contains("Leave the check to me."));
+    bench.send(MessageSource::User, "Leave the check to me.");
+    assert!(bench.open_ask().is_none() && bench.last_message().contains("Leave the check to me."));
 }

@@ -1,32 +1,32 @@
-//! Interrupt ends a turn and keeps the session; teardown ends the run. Both in every phase.
+//! Interrupt and teardown in every phase. An interrupt ends the turn, a teardown ends the run.
 
 use super::*;
 
-/// Returns a run that waits for what its first segment needs.
+/// Returns a run that waits for the preparation of its first segment.
 fn preparing() -> Bench {
     let mut bench = Bench::silent(limits());
     bench.slow_preparer = true;
-    bench.hear(Source::User, "Hello");
+    bench.send(MessageSource::User, "Hello");
     bench
 }
 
-/// Every phase in which something is under way that was asked for, and a run in it.
+/// Returns a run in every phase.
 fn phases() -> Vec<(&'static str, Bench)> {
     let mut saving = begin();
     saving.slow_disk = true;
-    saving.respond(calling(&[call("a", "bash")]));
+    saving.respond(call_response(&[call("a", "bash")]));
     let mut counting = Bench::silent(Limits { window: Some(1_000), can_count: true, ..limits() });
-    counting.hear(Source::User, "Hello");
+    counting.send(MessageSource::User, "Hello");
     let mut summarising = begin();
     summarising.fail(ErrorClass::ContextOverflow);
     let mut waiting = begin();
     waiting.fail(ErrorClass::Overloaded);
     let mut tools = begin();
-    tools.respond(calling(&[call("a", "bash"), call("b", "bash")]));
+    tools.respond(call_response(&[call("a", "bash"), call("b", "bash")]));
     let mut asking = begin();
     asking.fail(ErrorClass::Auth);
     let mut parked = begin();
-    parked.respond(saying("Finished."));
+    parked.respond(text_response("Finished."));
     vec![
         ("disk", saving),
         ("count", counting),
@@ -35,12 +35,12 @@ fn phases() -> Vec<(&'static str, Bench)> {
         ("model", summarising),
         ("retry", waiting),
         ("tools", tools),
-        ("person", asking),
+        ("user", asking),
         ("message", parked),
     ]
 }
 
-/// Lets everything that is under way come to its end.
+/// Completes all pending operations.
 fn settle(bench: &mut Bench) {
     bench.slow_disk = false;
     bench.slow_preparer = false;
@@ -70,40 +70,40 @@ fn an_interrupt_ends_the_turn_in_every_phase_and_the_agent_waits() {
         assert_eq!(bench.machine.waits_for(), phase);
         bench.feed(Input::Interrupt);
         settle(&mut bench);
-        let idle = matches!(phase, "person" | "message");
-        let waits_for = if phase == "person" { "person" } else { "message" };
+        let idle = matches!(phase, "user" | "message");
+        let waits_for = if phase == "user" { "user" } else { "message" };
         assert_eq!(bench.machine.waits_for(), waits_for, "{phase}: {:?}", bench.kinds());
-        assert_eq!(bench.messages(&Source::Interrupt).len(), usize::from(!idle), "{phase}");
+        assert_eq!(bench.messages(&MessageSource::Interrupt).len(), usize::from(!idle), "{phase}");
         assert!(bench.machine.conversation().open_calls().next().is_none(), "{phase}");
     }
 }
 
 #[test]
-fn an_interrupt_before_a_message_was_read_does_not_lose_it() {
+fn an_interrupt_does_not_lose_a_pending_message() {
     let mut bench = preparing();
     bench.feed(Input::Interrupt);
     settle(&mut bench);
     assert_eq!(bench.machine.waits_for(), "model");
-    let words = bench.last_words();
+    let words = bench.last_message();
     assert!(words.contains("Hello") && words.contains("interrupted you"), "{words}");
 }
 
 #[test]
-fn an_interrupted_agent_goes_on_when_it_is_spoken_to() {
+fn an_interrupted_agent_continues_after_a_message() {
     for (phase, mut bench) in phases() {
         bench.feed(Input::Interrupt);
         settle(&mut bench);
-        bench.hear(Source::User, "And now this.");
+        bench.send(MessageSource::User, "And now this.");
         settle(&mut bench);
         assert_eq!(bench.machine.waits_for(), "model", "{phase}");
-        assert!(bench.last_words().contains("And now this."), "{phase}");
+        assert!(bench.last_message().contains("And now this."), "{phase}");
     }
 }
 
 #[test]
 fn an_interrupted_session_stays_asleep_after_a_restart() {
     for (phase, mut bench) in phases() {
-        if matches!(phase, "person" | "message") {
+        if matches!(phase, "user" | "message") {
             continue;
         }
         bench.feed(Input::Interrupt);
@@ -118,7 +118,7 @@ fn an_interrupted_session_stays_asleep_after_a_restart() {
 }
 
 #[test]
-fn the_words_so_far_are_kept_as_a_normal_event() {
+fn the_partial_text_is_saved_as_an_ordinary_event() {
     let mut bench = begin();
     bench.feed(Input::Interrupt);
     let partial = response(StopReason::Interrupted, vec![ResponseBlock::Text("I was about to".to_owned())]);
@@ -127,7 +127,7 @@ fn the_words_so_far_are_kept_as_a_normal_event() {
         .log
         .iter()
         .filter_map(|event| match &event.body {
-            Body::AssistantText(said) => Some(said.text.as_str()),
+            Body::AssistantText(body) => Some(body.text.as_str()),
             _ => None,
         })
         .collect();
@@ -138,20 +138,20 @@ fn the_words_so_far_are_kept_as_a_normal_event() {
 }
 
 #[test]
-fn a_response_that_was_whole_before_the_interrupt_is_kept_and_its_calls_are_not_run() {
+fn a_complete_response_is_kept_after_an_interrupt_and_its_calls_are_not_run() {
     let mut bench = begin();
     bench.feed(Input::Interrupt);
-    bench.respond(calling(&[call("a", "bash")]));
+    bench.respond(call_response(&[call("a", "bash")]));
     assert!(!bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { .. })));
     assert!(matches!(bench.results().as_slice(), [("a", text, true)] if text.contains("interrupted you before")));
     assert_eq!(bench.machine.waits_for(), "message");
 }
 
 #[test]
-fn done_stands_against_an_interrupt_that_came_too_late() {
+fn a_late_interrupt_does_not_undo_done() {
     let mut bench = begin();
     bench.feed(Input::Interrupt);
-    bench.respond(calling(&[call("d", "done")]));
+    bench.respond(call_response(&[call("d", "done")]));
     assert!(bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { .. })));
 }
 
@@ -167,7 +167,7 @@ fn a_teardown_ends_the_run_in_every_phase_and_answers_no_call_twice() {
 }
 
 #[test]
-fn a_torn_down_response_is_asked_for_again_and_its_half_is_not_kept() {
+fn after_a_teardown_the_partial_response_is_discarded_and_requested_again() {
     let mut bench = begin();
     bench.feed(Input::Teardown(InterruptReason::Quit));
     let partial = response(StopReason::Interrupted, vec![ResponseBlock::Text("I was about to".to_owned())]);
@@ -178,19 +178,20 @@ fn a_torn_down_response_is_asked_for_again_and_its_half_is_not_kept() {
 }
 
 #[test]
-fn nobody_waits_for_a_count_that_was_cut_short() {
+fn a_cancelled_count_is_not_waited_for() {
     for input in [Input::Interrupt, Input::Teardown(InterruptReason::Quit)] {
         let mut bench = Bench::silent(Limits { window: Some(1_000), can_count: true, ..limits() });
-        bench.hear(Source::User, "Hello");
+        bench.send(MessageSource::User, "Hello");
         assert_eq!(bench.machine.waits_for(), "count");
         let over = matches!(input, Input::Teardown(_));
         bench.feed(input);
         assert!(bench.effects.iter().any(|effect| matches!(effect, Effect::CancelModel { .. })));
         assert_eq!((bench.machine.is_over(), bench.machine.waits_for() == "message"), (over, !over));
         if !over {
-            bench.hear(Source::User, "Go on");
-            let numbers = |effect: &Effect| if let Effect::Count { number } = effect { Some(*number) } else { None };
-            let first = bench.effects.iter().find_map(numbers).unwrap();
+            bench.send(MessageSource::User, "Go on");
+            let last_number =
+                |effect: &Effect| if let Effect::Count { number } = effect { Some(*number) } else { None };
+            let first = bench.effects.iter().find_map(last_number).unwrap();
             bench.feed(Input::Counted { number: first, tokens: Some(900) });
             assert_eq!(bench.machine.waits_for(), "count", "an old count says nothing about the new request");
             bench.count(Some(10));
@@ -200,7 +201,7 @@ fn nobody_waits_for_a_count_that_was_cut_short() {
 }
 
 #[test]
-fn a_summary_that_is_not_used_was_paid_for_all_the_same() {
+fn an_unused_summary_is_still_charged() {
     let mut bench = begin();
     bench.fail(ErrorClass::ContextOverflow);
     bench.slow_preparer = true;
@@ -212,7 +213,7 @@ fn a_summary_that_is_not_used_was_paid_for_all_the_same() {
 }
 
 #[test]
-fn the_first_reason_to_end_is_the_one_that_counts() {
+fn the_first_teardown_reason_wins() {
     let mut bench = begin();
     bench.feed(Input::Teardown(InterruptReason::Stopped));
     bench.feed(Input::Teardown(InterruptReason::Quit));
@@ -221,27 +222,27 @@ fn the_first_reason_to_end_is_the_one_that_counts() {
 }
 
 #[test]
-fn a_run_that_is_over_does_nothing_more() {
+fn an_ended_run_ignores_inputs() {
     let mut bench = begin();
     bench.feed(Input::Teardown(InterruptReason::Stopped));
     settle(&mut bench);
     let before = (bench.log.len(), bench.effects.len());
-    bench.hear(Source::User, "Anyone?");
+    bench.send(MessageSource::User, "Anyone?");
     bench.feed(Input::Interrupt);
     bench.feed(Input::Start);
     assert_eq!((bench.log.len() - 1, bench.effects.len()), before);
 }
 
 #[test]
-fn half_of_a_summary_is_no_part_of_the_conversation() {
+fn a_partial_summary_is_not_part_of_the_conversation() {
     let mut bench = begin();
-    bench.respond(calling(&[call("y", "yield")]));
-    bench.hear(Source::Compact, "");
-    let before = bench.machine.conversation().speeches().to_vec();
+    bench.respond(call_response(&[call("y", "yield")]));
+    bench.send(MessageSource::Compact, "");
+    let before = bench.machine.conversation().role_messages().to_vec();
     bench.feed(Input::Interrupt);
-    bench.fail_with(ApiError::cancelled().with_partial(saying("<summary>Half of it")));
+    bench.fail_with(ApiError::cancelled().with_partial(text_response("<summary>Half of it")));
     assert_eq!(bench.machine.waits_for(), "message");
-    assert_eq!(bench.machine.conversation().speeches(), before);
-    bench.hear(Source::User, "Go on.");
+    assert_eq!(bench.machine.conversation().role_messages(), before);
+    bench.send(MessageSource::User, "Go on.");
     assert_eq!((bench.purpose(), bench.results().len()), (Purpose::Respond, 1));
 }

@@ -1,7 +1,7 @@
 //! The guided set-up, page by page.
 
 use crate::base::keys::{Chord, Input};
-use crate::ui::setup::{Msg, Needs, Offered, Reached, Start, State, Vendor, Way};
+use crate::ui::setup::{ConnectionOption, ModelList, ModelOption, Msg, Needs, Start, State, Vendor};
 
 /// A page: a name, and how one gets there.
 pub type Page = (&'static str, fn() -> State);
@@ -11,7 +11,9 @@ pub const PAGES: &[Page] = &[
     ("setup-commit", || {
         let mut state = State::new(Start { no_commit: Some("/home/me/calc".to_owned()), ..start() });
         state.update(Msg::Input(Input::Key(key("enter"))));
-        state.update(Msg::Made(Err("git says: unable to create .git/objects: permission denied".to_owned())));
+        state.update(Msg::RepositoryCreated(Err(
+            "git says: unable to create .git/objects: permission denied".to_owned()
+        )));
         state
     }),
     ("setup-ways", || State::new(start())),
@@ -23,8 +25,8 @@ pub const PAGES: &[Page] = &[
     }),
     ("setup-key-refused", || {
         let mut state = pressed("enter x enter");
-        state.update(Msg::Tried(Err(
-            "Anthropic does not know this key (401): look whether all of it was copied".to_owned()
+        state.update(Msg::ConnectionTested(Err(
+            "Anthropic does not know this key (401): look whether all of it was copied".to_owned(),
         )));
         state
     }),
@@ -45,7 +47,7 @@ fn key(name: &str) -> crate::base::keys::Key {
 }
 
 fn start() -> Start {
-    let way = |label: &str, note: &str, vendor, needs| Way {
+    let way = |label: &str, note: &str, vendor, needs| ConnectionOption {
         label: label.to_owned(),
         note: note.to_owned(),
         vendor,
@@ -54,7 +56,7 @@ fn start() -> Start {
     };
     Start {
         found: vec!["No key was found in ANTHROPIC_API_KEY or OPENAI_API_KEY.".to_owned()],
-        ways: vec![
+        connections: vec![
             way("Anthropic", "needs an API key", Vendor::Anthropic, Needs::Key),
             way("OpenAI", "needs an API key", Vendor::Openai, Needs::Key),
             way("Ollama on this machine", "answers at 127.0.0.1:11434", Vendor::Openai, Needs::Nothing),
@@ -74,12 +76,12 @@ fn pressed(keys: &str) -> State {
 
 fn reached(ids: &[&str]) -> State {
     let mut state = pressed("enter x enter");
-    let offered = |id: &&str| Offered {
+    let offered = |id: &&str| ModelOption {
         id: (*id).to_owned(),
         note: "1000k  $5 in, $25 out per million".to_owned(),
-        windowed: true,
+        has_window: true,
     };
     let models = ids.iter().map(offered).collect();
-    state.update(Msg::Tried(Ok(Reached { models, usual: Some("claude-sonnet-4-6".to_owned()) })));
+    state.update(Msg::ConnectionTested(Ok(ModelList { models, default_model: Some("claude-sonnet-4-6".to_owned()) })));
     state
 }

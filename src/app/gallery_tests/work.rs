@@ -6,8 +6,8 @@ use super::{Scene, change, login, reviewed};
 use crate::base::{EventId, MessageId, Timestamp, TurnId};
 use crate::engine::command::Outcome;
 use crate::engine::review::{
-    CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, Extent, FileChange, Goal, How, Landing,
-    MergePreview, Receipt, RewindPreview, TurnView,
+    CheckResult, CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, FileChange, MergePreview,
+    MergeRecord, MergeStrategy, MergeTarget, RewindPreview, RewindScope, TurnView,
 };
 use crate::engine::snapshot::Wait;
 use crate::model::diff::FileStatus;
@@ -131,8 +131,8 @@ fn preview(screen: &Screen) -> MergePreview {
     }
 }
 
-fn receipt(screen: &Screen, exit: i32) -> Receipt {
-    Receipt {
+fn receipt(screen: &Screen, exit: i32) -> CheckResult {
+    CheckResult {
         command: "cargo test".to_owned(),
         commit: "abc".to_owned(),
         dirty: false,
@@ -145,7 +145,7 @@ fn receipt(screen: &Screen, exit: i32) -> Receipt {
 }
 
 fn previewed(screen: &mut Screen, preview: MergePreview) {
-    screen.msg(Msg::MergePreview { task: preview.task, goal: Goal::Above, preview: Box::new(Ok(preview)) });
+    screen.msg(Msg::MergePreview { task: preview.task, goal: MergeTarget::Parent, preview: Box::new(Ok(preview)) });
 }
 
 /// The work has arrived: the dialog is gone, and it is said how to take it back.
@@ -162,9 +162,9 @@ fn merged(screen: &mut Screen) {
     let (task, at) = (screen.ids().login, screen.now);
     change(screen, task, |view| {
         view.drift = Some(Drift { ahead: 0, behind: 0 });
-        view.landing = Some(Landing {
+        view.last_merge = Some(MergeRecord {
             target: "main".to_owned(),
-            how: How::Merge,
+            how: MergeStrategy::Merge,
             from: "0123456789abcdef".to_owned(),
             to: "fedcba9876543210".to_owned(),
             undo: "0123456789abcdef".to_owned(),
@@ -174,14 +174,14 @@ fn merged(screen: &mut Screen) {
 }
 
 fn turns() -> Vec<TurnView> {
-    let turn = |number: usize, prompt: &str, said: &str, calls: &[&str], changed: bool| TurnView {
+    let turn = |number: usize, prompt: &str, text: &str, calls: &[&str], changed: bool| TurnView {
         edits: Vec::new(),
         turn: turn_id(number as u128),
         number,
         at: Timestamp::from_millis(1_794_808_000_000 + 60_000 * i64::try_from(number).unwrap()),
         prompt: prompt.to_owned(),
         message: (!prompt.is_empty()).then(|| MessageId::from_ulid(Ulid::from_parts(7, number as u128))),
-        said: said.to_owned(),
+        text: text.to_owned(),
         calls: calls.iter().map(|call| (*call).to_owned()).collect(),
         changed,
         state: None,
@@ -206,7 +206,7 @@ fn going_back(screen: &mut Screen) {
     screen.keys("esc g r");
     screen.msg(Msg::Turns { task, turns: Ok(turns()) });
     let preview = RewindPreview {
-        extent: Extent::Both,
+        extent: RewindScope::Both,
         to: Some(turn_id(3)),
         turns: 1,
         read: 2,
@@ -217,7 +217,12 @@ fn going_back(screen: &mut Screen) {
         created: vec![CreatedTask { task: "01H".to_owned(), title: "token store".to_owned() }],
         stays: vec!["What commands did outside of the worktree stays done.".to_owned()],
     };
-    screen.msg(Msg::RewindPreview { task, to: Some(turn_id(3)), extent: Extent::Both, preview: Box::new(Ok(preview)) });
+    screen.msg(Msg::RewindPreview {
+        task,
+        to: Some(turn_id(3)),
+        extent: RewindScope::Both,
+        preview: Box::new(Ok(preview)),
+    });
 }
 
 /// Answers the last question for a diff.

@@ -1,4 +1,4 @@
-//! The machine: its terminal, its git, its disk.
+//! Checks of the machine: terminal, git, data folder, disk space.
 
 use std::fs;
 use std::io::{self, IsTerminal as _};
@@ -8,22 +8,23 @@ use std::path::Path;
 use rustix::fs::Access;
 
 use super::Finding;
-use crate::app::{Charset, Colours, Emulator, Multiplexer, Surroundings, surroundings};
+use crate::app::{Charset, Colours, Emulator, Multiplexer, TerminalEnv, terminal_env};
 use crate::base::{Fault, text};
-use crate::cli::place::shell_word;
+use crate::cli::locate::shell_word;
 use crate::config::paths::{HOME_VARIABLE, Home};
 use crate::engine::secrets;
 use crate::git::health;
 
-/// How much room there must be for work to go on, and from where on it is getting scarce.
-const ROOM_NEEDED: u64 = 100 << 20;
-const ROOM_WANTED: u64 = 1 << 30;
+/// Less free space than this is an error.
+const MIN_FREE: u64 = 100 << 20;
+/// Less free space than this is a warning.
+const LOW_FREE: u64 = 1 << 30;
 
 pub(super) fn terminal() -> Finding {
-    judge_terminal(&surroundings(), io::stdin().is_terminal() && io::stdout().is_terminal())
+    judge_terminal(&terminal_env(), io::stdin().is_terminal() && io::stdout().is_terminal())
 }
 
-fn judge_terminal(around: &Surroundings, is_terminal: bool) -> Finding {
+fn judge_terminal(around: &TerminalEnv, is_terminal: bool) -> Finding {
     let inside = match around.multiplexer {
         None => "",
         Some(Multiplexer::Tmux) => " inside tmux",
@@ -41,20 +42,20 @@ fn judge_terminal(around: &Surroundings, is_terminal: bool) -> Finding {
         Charset::Ascii => "ASCII only",
         Charset::Unicode => "Unicode",
     };
-    let away = if around.is_remote { ", over SSH" } else { "" };
-    let text = format!("{}{inside}{away}, {colours}, {charset}", name(around.emulator));
+    let remote = if around.is_remote { ", over SSH" } else { "" };
+    let text = format!("{}{inside}{remote}, {colours}, {charset}", name(around.emulator));
     if !is_terminal {
         return Finding::ok(
             "terminal",
-            format!("no screen can be opened here: input or output is not a terminal (from the environment: {text})"),
+            format!("stdin or stdout is not a terminal, so the screen cannot open here (environment: {text})"),
         );
     }
     if around.is_dumb {
-        let text = "it understands no sequences (TERM is empty or \"dumb\"), so there is no screen";
+        let text = "TERM is empty or \"dumb\", so the screen cannot open";
         return Finding::warning("terminal", text).run("mxd --plain");
     }
     if around.charset == Charset::Ascii {
-        let text = format!("{text}: the locale has no Unicode, so lines and marks are drawn with ASCII signs");
+        let text = format!("{text}: the locale is not UTF-8, so the screen uses ASCII");
         return Finding::warning("terminal", text).run("export LC_ALL=C.UTF-8");
     }
     if around.multiplexer == Some(Multiplexer::Screen) && around.colours < Colours::Ansi256 {
@@ -81,7 +82,7 @@ fn name(emulator: Emulator) -> &'static str {
     }
 }
 
-/// Says what it means that agents run as root.
+/// Warns that agents run as root.
 pub(super) fn account() -> Finding {
     let (text, advice) = secrets::ROOT_WARNING.split_once("; ").unwrap_or((secrets::ROOT_WARNING, ""));
     Finding::warning("account", text).advise(advice)
@@ -89,18 +90,18 @@ pub(super) fn account() -> Finding {
 
 pub(super) async fn git() -> Finding {
     match health::version().await {
-        Err(error) => Finding::of_fault("git", &Fault::from(error)),
-        Ok(None) => Finding::warning("git", "it does not say which version it is")
-            .advise(format!("install git {} or newer", health::WANTED)),
+        Err(error) => Finding::from_fault("git", &Fault::from(error)),
+        Ok(None) => Finding::warning("git", "unknown version")
+            .advise(format!("install git {} or newer", health::RECOMMENDED_VERSION)),
         Ok(Some(version)) => judge_git(version),
     }
 }
 
 fn judge_git(version: health::Version) -> Finding {
-    let newer = format!("install git {} or newer", health::WANTED);
-    if version < health::NEEDED {
-        Finding::error("git", format!("{version} is too old to make worktrees for tasks")).advise(newer)
-    } else if version < health::WANTED {
+    let newer = format!("install git {} or newer", health::RECOMMENDED_VERSION);
+    if version < health::MINIMUM_VERSION {
+        Finding::error("git", format!("{version} is too old to create worktrees for tasks")).advise(newer)
+    } else if version < health::RECOMMENDED_VERSION {
         let text = format!("{version} works, but archives of files with filters or line endings may not be exact");
         Finding::warning("git", text).advise(newer)
     } else {
@@ -108,7 +109,7 @@ fn judge_git(version: health::Version) -> Finding {
     }
 }
 
-/// Looks at the folder that everything is kept in: what it is, who may see it, how much room there is.
+/// Checks the data folder: its type, its permissions and its free space.
 pub(super) fn data_folder(home: &Home) -> Vec<Finding> {
     let root = home.root();
     let shown = root.display();
@@ -116,7 +117,7 @@ pub(super) fn data_folder(home: &Home) -> Vec<Finding> {
     let existing = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     let elsewhere = format!("set {HOME_VARIABLE} to the absolute path of a folder that is yours");
     if !existing.is_dir() {
-        let text = format!("{} is not a folder, so nothing can be kept", existing.display());
+        let text = format!("{} is not a folder, so nothing can be saved", existing.display());
         return vec![Finding::error("data folder", text).advise(elsewhere)];
     }
     if let Err(error) = rustix::fs::access(existing, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
@@ -126,25 +127,25 @@ pub(super) fn data_folder(home: &Home) -> Vec<Finding> {
     }
     let mode = fs::metadata(root).map_or(0o700, |found| found.permissions().mode());
     findings.push(if existing != root {
-        Finding::ok("data folder", format!("{shown} (made when something is kept for the first time)"))
+        Finding::ok("data folder", format!("{shown} (created on first use)"))
     } else if mode & 0o077 != 0 {
-        Finding::warning("data folder", format!("{shown} can be opened by others on this machine"))
+        Finding::warning("data folder", format!("{shown} is readable by other users"))
             .run(format!("chmod go-rwx {}", shell_word(&shown.to_string())))
     } else {
         Finding::ok("data folder", shown.to_string())
     });
     findings.push(match rustix::fs::statvfs(existing) {
-        Ok(found) => judge_room(found.f_bavail.saturating_mul(found.f_frsize)),
-        Err(error) => Finding::warning("disk", format!("its free space is not known: {}", io::Error::from(error))),
+        Ok(found) => judge_free_space(found.f_bavail.saturating_mul(found.f_frsize)),
+        Err(error) => Finding::warning("disk", format!("cannot read the free space: {}", io::Error::from(error))),
     });
     findings
 }
 
-fn judge_room(free: u64) -> Finding {
+fn judge_free_space(free: u64) -> Finding {
     let text = format!("{} free", text::size(free));
-    if free < ROOM_NEEDED {
-        Finding::error("disk", format!("{text}: too little to work with")).run("mxd gc --all")
-    } else if free < ROOM_WANTED {
+    if free < MIN_FREE {
+        Finding::error("disk", format!("{text}: too little to work")).run("mxd gc --all")
+    } else if free < LOW_FREE {
         Finding::warning("disk", text).run("mxd gc --all")
     } else {
         Finding::ok("disk", text)

@@ -1,12 +1,12 @@
 use super::*;
 use crate::cli::doctor::{Level, Remedy};
 
-fn read(variables: &[(&str, &str)]) -> Surroundings {
-    Surroundings::read(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+fn read(variables: &[(&str, &str)]) -> TerminalEnv {
+    TerminalEnv::read(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
 }
 
 #[test]
-fn a_terminal_is_judged_by_what_it_can_show() {
+fn a_terminal_is_judged_by_its_capabilities() {
     let good = read(&[("TERM", "xterm-kitty"), ("LANG", "en_GB.UTF-8")]);
     let finding = judge_terminal(&good, true);
     assert_eq!((finding.level, finding.text.as_str()), (Level::Ok, "kitty, full colours, Unicode"));
@@ -14,7 +14,7 @@ fn a_terminal_is_judged_by_what_it_can_show() {
     assert_eq!((finding.level, finding.remedies), (Level::Warning, vec![Remedy::Run("mxd --plain".to_owned())]));
     let finding = judge_terminal(&read(&[("TERM", "xterm"), ("LC_ALL", "C")]), true);
     assert_eq!(finding.remedies, [Remedy::Run("export LC_ALL=C.UTF-8".to_owned())]);
-    // The remedy is one: with it there is nothing left to complain about.
+    // The remedy works: with it there is no warning.
     assert_eq!(judge_terminal(&read(&[("TERM", "xterm"), ("LC_ALL", "C.UTF-8")]), true).level, Level::Ok);
     let screen = |term| read(&[("TERM", term), ("STY", "1.pts"), ("LANG", "C.UTF-8")]);
     assert_eq!(judge_terminal(&screen("screen"), true).level, Level::Warning);
@@ -23,7 +23,7 @@ fn a_terminal_is_judged_by_what_it_can_show() {
 }
 
 #[test]
-fn a_git_is_judged_by_its_age() {
+fn git_is_judged_by_its_version() {
     let level = |version| judge_git(version).level;
     assert_eq!(level(health::Version(2, 30, 9)), Level::Error);
     assert_eq!(level(health::Version(2, 39, 5)), Level::Warning);
@@ -32,8 +32,8 @@ fn a_git_is_judged_by_its_age() {
 }
 
 #[test]
-fn a_disk_is_judged_by_its_room() {
-    assert_eq!(judge_room(1 << 20).level, Level::Error);
-    assert_eq!(judge_room(500 << 20).level, Level::Warning);
-    assert_eq!(judge_room(500 << 30).level, Level::Ok);
+fn a_disk_is_judged_by_its_free_space() {
+    assert_eq!(judge_free_space(1 << 20).level, Level::Error);
+    assert_eq!(judge_free_space(500 << 20).level, Level::Warning);
+    assert_eq!(judge_free_space(500 << 30).level, Level::Ok);
 }

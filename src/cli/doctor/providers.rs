@@ -1,56 +1,58 @@
-//! The ways to reach a model: whether each is there, accepts its key, and knows the model that is asked for.
+//! Checks of the providers: whether each is reachable, accepts its key, and knows the configured model.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Finding, Level, Remedy};
 use crate::base::{Fault, SystemClock};
-use crate::cli::place::shell_word;
+use crate::cli::locate::shell_word;
 use crate::config::environment::is_implicit;
 use crate::config::settings::{AuthGroup, Provider};
 use crate::config::{KeyPath, Settings};
-use crate::engine::models::{Choice, Models, Unanswered, Wish};
-use crate::provider::catalogue::{UnknownFacts, set_window};
+use crate::engine::models::{CommandLineChoice, ListingError, ModelRequest, Models};
+use crate::provider::catalogue::{UnknownModelInfo, set_window};
 use crate::provider::http::Timeouts;
-use crate::provider::{ApiError, ErrorClass, Listed};
+use crate::provider::{ApiError, ErrorClass, ListedModel};
 
-/// How long an endpoint may take to connect and to list its models.
-const CONNECT: Duration = Duration::from_secs(5);
-const ANSWER: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout for listing the models of a provider.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(super) async fn all(settings: &Settings, offline: bool) -> Vec<Finding> {
-    let timeouts = Timeouts { connect: CONNECT, first_byte: ANSWER, idle: ANSWER, ..Timeouts::default() };
-    let models = Models::new(settings.clone(), Choice::default(), Arc::new(SystemClock)).patience(timeouts);
-    let usual = Wish::default();
-    let wanted: Vec<_> = [true, false].map(|is_root| models.wanted(is_root, &usual)).into_iter().collect();
+pub(super) async fn check_all(settings: &Settings, offline: bool) -> Vec<Finding> {
+    let timeouts =
+        Timeouts { connect: CONNECT_TIMEOUT, first_byte: LIST_TIMEOUT, idle: LIST_TIMEOUT, ..Timeouts::default() };
+    let models =
+        Models::new(settings.clone(), CommandLineChoice::default(), Arc::new(SystemClock)).with_timeouts(timeouts);
+    let default = ModelRequest::default();
+    let wanted: Vec<_> = [true, false].map(|is_root| models.resolve(is_root, &default)).into_iter().collect();
     let mut findings = Vec::new();
     if let Some(Err(fault)) = wanted.first() {
-        findings.push(of_setup(fault));
+        findings.push(setup_finding(fault));
     }
     for (name, group) in &settings.auth_groups {
-        let mut asked: Vec<&str> =
-            wanted.iter().flatten().filter(|(used, _, _)| used == name).map(|(_, _, model)| *model).collect();
-        asked.dedup();
+        let mut used: Vec<&str> =
+            wanted.iter().flatten().filter(|(group, _, _)| group == name).map(|(_, _, model)| *model).collect();
+        used.dedup();
         if offline {
-            findings.push(Finding::ok("provider", format!("{name}: {}, not asked", address(group))));
+            findings.push(Finding::ok("provider", format!("{name}: {}, not checked", address(group))));
             continue;
         }
-        let answer = models.ask(name).await;
-        let reached = judge(name, group, &answer, !asked.is_empty());
-        let goes_on = reached.level == Level::Ok && group.provider != Provider::Scripted;
+        let answer = models.list(name).await;
+        let reached = judge(name, group, &answer, !used.is_empty());
+        let checks_models = reached.level == Level::Ok && group.provider != Provider::Scripted;
         findings.push(reached);
         if let Ok(listed) = answer.as_ref().map(Vec::as_slice)
-            && goes_on
+            && checks_models
         {
-            findings.extend(asked.iter().map(|model| judge_model(&models, name, model, listed)));
+            findings.extend(used.iter().map(|model| judge_model(&models, name, model, listed)));
         }
     }
     findings
 }
 
-/// Returns the finding for settings that name no usable way at all.
-fn of_setup(fault: &Fault) -> Finding {
-    let finding = Finding::of_fault("provider", fault);
+/// Returns the finding for settings without a usable provider.
+fn setup_finding(fault: &Fault) -> Finding {
+    let finding = Finding::from_fault("provider", fault);
     let is_variable = |remedy: &Remedy| matches!(remedy, Remedy::Do(what) if what.contains("ANTHROPIC_API_KEY"));
     let remedies = finding.remedies.into_iter().map(|remedy| {
         if is_variable(&remedy) { Remedy::Run("export ANTHROPIC_API_KEY=KEY".to_owned()) } else { remedy }
@@ -67,38 +69,37 @@ fn address(group: &AuthGroup) -> String {
     }
 }
 
-/// Returns what the answer of an auth group says about it. Trouble with one that nobody uses is no error.
-fn judge(name: &str, group: &AuthGroup, answer: &Result<Vec<Listed>, Unanswered>, is_used: bool) -> Finding {
+/// Judges an auth group by the provider's answer. Problems of an unused group are only warnings.
+fn judge(name: &str, group: &AuthGroup, answer: &Result<Vec<ListedModel>, ListingError>, is_used: bool) -> Finding {
     let place = address(group);
     let finding = match answer {
         Ok(_) if group.provider == Provider::Scripted => return Finding::ok("provider", format!("{name}: {place}")),
         Ok(listed) => {
-            return Finding::ok("provider", format!("{name}: {place} answers, with {} models", listed.len()));
+            return Finding::ok("provider", format!("{name}: {place} is reachable, {} models", listed.len()));
         }
-        Err(Unanswered::Setup(fault)) => Finding::of_fault("provider", fault),
-        Err(Unanswered::Api(error)) => of_error(name, group, &place, error),
+        Err(ListingError::Setup(fault)) => Finding::from_fault("provider", fault),
+        Err(ListingError::Api(error)) => api_error_finding(name, group, &place, error),
     };
     let level = if is_used { finding.level } else { finding.level.min(Level::Warning) };
     Finding { level, ..finding }
 }
 
-fn of_error(name: &str, group: &AuthGroup, place: &str, error: &ApiError) -> Finding {
+fn api_error_finding(name: &str, group: &AuthGroup, place: &str, error: &ApiError) -> Finding {
     let text = format!("{name}: {place}: {}", error.message);
     match error.class {
         ErrorClass::Auth => {
-            let finding =
-                Finding::error("provider", format!("{name}: {place} does not accept the key: {}", error.message));
+            let finding = Finding::error("provider", format!("{name}: {place} rejected the key: {}", error.message));
             set_key(finding, name, group)
         }
         ErrorClass::Network | ErrorClass::Timeout | ErrorClass::Truncated => {
-            let finding = Finding::error("provider", format!("{name}: {place} cannot be reached: {}", error.message));
+            let finding = Finding::error("provider", format!("{name}: cannot reach {place}: {}", error.message));
             let finding = if is_implicit(name) || group.base_url.is_none() {
                 finding
             } else {
                 let key = KeyPath::top("authGroups").child(name).child("baseUrl").to_string();
                 finding.run(format!("mxd config set --global {} ADDRESS", shell_word(&key)))
             };
-            finding.advise("check the network, the proxy variables, and whether the server runs")
+            finding.advise("check the network, the proxy variables, and that the server is running")
         }
         ErrorClass::Credit => Finding::error("provider", text).advise(error.class.sentence()),
         ErrorClass::RateLimit
@@ -106,11 +107,12 @@ fn of_error(name: &str, group: &AuthGroup, place: &str, error: &ApiError) -> Fin
         | ErrorClass::Server
         | ErrorClass::Refused
         | ErrorClass::Runaway => Finding::warning("provider", text).advise(error.class.sentence()),
-        // It is there; that it lists no models stops nobody who names one.
-        ErrorClass::InvalidRequest | ErrorClass::UnknownModel | ErrorClass::ContextOverflow => {
-            Finding::warning("provider", format!("{name}: {place} answers, but lists no models: {}", error.message))
-                .advise("if requests fail too, check its address")
-        }
+        // The server is reachable, and a model can be used without being listed.
+        ErrorClass::InvalidRequest | ErrorClass::UnknownModel | ErrorClass::ContextOverflow => Finding::warning(
+            "provider",
+            format!("{name}: {place} is reachable, but lists no models: {}", error.message),
+        )
+        .advise("if requests fail too, check its address"),
         ErrorClass::Cancelled => Finding::warning("provider", text),
     }
 }
@@ -126,31 +128,29 @@ fn set_key(finding: Finding, name: &str, group: &AuthGroup) -> Finding {
     }
 }
 
-fn judge_model(models: &Models, group: &str, model: &str, listed: &[Listed]) -> Finding {
+fn judge_model(models: &Models, group: &str, model: &str, listed: &[ListedModel]) -> Finding {
     let is_listed = listed.iter().any(|one| one.id == model);
     match models.facts(model, listed.to_vec()) {
-        Err(UnknownFacts::Window { similar, .. }) => {
-            let finding = Finding::error("model", format!("{model} at {group}: its context window is not known"))
-                .run(set_window(model));
+        Err(UnknownModelInfo::Window { similar, .. }) => {
+            let finding =
+                Finding::error("model", format!("{model} at {group}: unknown context window")).run(set_window(model));
             match similar {
                 Some(similar) => finding.run(format!("mxd config set model {}", shell_word(&similar))),
                 None => finding,
             }
         }
         Ok(facts) => {
-            let prices = if facts.prices.is_some() { "" } else { ", prices not known: its cost is not counted" };
-            let text = format!("{model} at {group}: a window of {} tokens{prices}", facts.window);
+            let prices = if facts.prices.is_some() { "" } else { ", prices unknown: its cost is not counted" };
+            let text = format!("{model} at {group}: context window of {} tokens{prices}", facts.window);
             if is_listed || listed.is_empty() {
                 return Finding::ok("model", text);
             }
-            // Lists name dated editions and leave out short names that work.
+            // Providers list dated versions and omit aliases that work.
             let edition = listed.iter().find(|one| one.id.starts_with(model));
             match (edition, listed.first()) {
                 (Some(_), _) | (None, None) => Finding::ok("model", text),
-                (None, Some(other)) => {
-                    Finding::warning("model", format!("{model} is not among the models that {group} lists"))
-                        .run(format!("mxd config set model {}", shell_word(&other.id)))
-                }
+                (None, Some(other)) => Finding::warning("model", format!("{group} does not list the model {model}"))
+                    .run(format!("mxd config set model {}", shell_word(&other.id))),
             }
         }
     }

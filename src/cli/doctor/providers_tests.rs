@@ -6,16 +6,16 @@ fn group(provider: Provider) -> AuthGroup {
 }
 
 fn judged(class: ErrorClass, is_used: bool) -> Finding {
-    judge("main", &group(Provider::Openai), &Err(Unanswered::Api(ApiError::new(class, "no"))), is_used)
+    judge("main", &group(Provider::Openai), &Err(ListingError::Api(ApiError::new(class, "no"))), is_used)
 }
 
 #[test]
-fn every_kind_of_failure_has_a_level_and_something_to_do_about_it() {
+fn every_error_class_has_a_level_and_a_remedy() {
     for class in ErrorClass::ALL {
         let finding = judged(class, true);
         assert_ne!(finding.level, Level::Ok, "{class}");
         assert!(class == ErrorClass::Cancelled || !finding.remedies.is_empty(), "{class}: {finding:?}");
-        assert_eq!(judged(class, false).level, Level::Warning, "{class}: nobody uses it");
+        assert_eq!(judged(class, false).level, Level::Warning, "{class}: unused group");
     }
     assert_eq!(judged(ErrorClass::Auth, true).level, Level::Error);
     assert_eq!(judged(ErrorClass::Overloaded, true).level, Level::Warning);
@@ -23,7 +23,7 @@ fn every_kind_of_failure_has_a_level_and_something_to_do_about_it() {
 
 #[test]
 fn a_key_is_set_where_it_came_from() {
-    let error = || Err(Unanswered::Api(ApiError::new(ErrorClass::Auth, "wrong")));
+    let error = || Err(ListingError::Api(ApiError::new(ErrorClass::Auth, "wrong")));
     let remedy = |name: &str, provider| judge(name, &group(provider), &error(), true).remedies;
     assert_eq!(remedy("env-openai", Provider::Openai), [Remedy::Run("export OPENAI_API_KEY=KEY".to_owned())]);
     assert_eq!(

@@ -1,21 +1,22 @@
-//! The settings: what is wrong with the files, and the servers of external tools that they name.
+//! Checks of the settings files and of the MCP servers that they configure.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::{Finding, Level};
-use crate::cli::looks;
-use crate::cli::place::{Here, shell_word};
+use crate::base::text;
+use crate::cli::locate::{ProjectLocator, shell_word};
+use crate::cli::ui_checks;
 use crate::config::paths::Home;
 use crate::config::settings::Transport;
-use crate::config::{Layer, LayerFile, Problem, Server, ServerState, Severity, Trouble, holds_secret};
+use crate::config::{Layer, LayerFile, Problem, ProblemKind, Server, ServerState, Severity, holds_secret};
 use crate::engine::settings_files;
 
-pub(super) fn files(here: &Here, home: &Home) -> Vec<Finding> {
+pub(super) fn files(here: &ProjectLocator, home: &Home) -> Vec<Finding> {
     let paths = match here.settings_files(home).map(|files| files.paths()) {
         Ok(paths) => paths,
-        Err(fault) => return vec![Finding::of_fault("settings", &fault)],
+        Err(fault) => return vec![Finding::from_fault("settings", &fault)],
     };
     let mut findings = Vec::new();
     let mut read = 0;
@@ -24,7 +25,7 @@ pub(super) fn files(here: &Here, home: &Home) -> Vec<Finding> {
             Ok(Some(bytes)) => bytes,
             Ok(None) => continue,
             Err(fault) => {
-                findings.push(Finding::of_fault("settings", &fault));
+                findings.push(Finding::from_fault("settings", &fault));
                 continue;
             }
         };
@@ -32,16 +33,20 @@ pub(super) fn files(here: &Here, home: &Home) -> Vec<Finding> {
         findings.extend(LayerFile::read(layer, &path, &bytes).problems().iter().map(|problem| judge(layer, problem)));
         findings.extend(open_secret(layer, &path, &bytes));
     }
-    // What is wrong only between the files, such as a name that none of them defines.
+    // Problems between files, such as a name that no file defines.
     if let Ok(merged) = here.settings(home) {
         let between =
-            |problem: &&Problem| matches!(problem.trouble, Trouble::NoSuchGroup { .. } | Trouble::Variable { .. });
+            |problem: &&Problem| matches!(problem.kind, ProblemKind::NoSuchGroup { .. } | ProblemKind::Variable { .. });
         findings.extend(merged.problems.iter().filter(between).map(|problem| judge(Layer::Global, problem)));
-        let looks = looks::problems(home, &merged).into_iter();
-        findings.extend(looks.map(|text| Finding::warning("settings", text).advise("correct the name in the file")));
+        let ui_problems = ui_checks::problems(home, &merged).into_iter();
+        findings.extend(ui_problems.map(|text| Finding::warning("settings", text).advise("fix the name in the file")));
     }
     if findings.is_empty() {
-        let text = if read == 0 { "no file: the defaults are in force".to_owned() } else { format!("{read} read") };
+        let text = if read == 0 {
+            "no files, using defaults".to_owned()
+        } else {
+            text::count(read, "file read", "files read")
+        };
         findings.push(Finding::ok("settings", text));
     }
     findings
@@ -53,31 +58,31 @@ fn judge(layer: Layer, problem: &Problem) -> Finding {
         Severity::Error => Level::Error,
     };
     let finding = Finding::new("settings", level, problem.to_string());
-    match &problem.trouble {
-        Trouble::Wrong { key, .. } | Trouble::Missing { key, .. } | Trouble::Clash { key, .. } => {
+    match &problem.kind {
+        ProblemKind::Wrong { key, .. } | ProblemKind::Missing { key, .. } | ProblemKind::Clash { key, .. } => {
             finding.run(format!("mxd config unset --{layer} {}", shell_word(&key.to_string())))
         }
-        Trouble::NoSuchGroup { groups, .. } if groups.is_empty() => {
+        ProblemKind::NoSuchGroup { groups, .. } if groups.is_empty() => {
             finding.run("mxd config set --global authGroups.main.provider anthropic")
         }
-        Trouble::NoSuchGroup { key, groups, .. } => {
+        ProblemKind::NoSuchGroup { key, groups, .. } => {
             let group = groups.first().map(String::as_str).unwrap_or_default();
             finding.run(format!("mxd config set --{} {key} {}", layer_of(problem), shell_word(group)))
         }
-        Trouble::NotHere { .. } => finding.advise("move it there, or take it out of the repository's file"),
-        Trouble::Unreadable(_)
-        | Trouble::Syntax(_)
-        | Trouble::NotUtf8(_)
-        | Trouble::ByteOrderMark
-        | Trouble::NotAnObject(_)
-        | Trouble::Newer(_)
-        | Trouble::Unknown { .. }
-        | Trouble::Duplicate { .. } => finding.advise("correct the file in an editor"),
-        Trouble::Variable { .. } => finding.advise("correct the variable in your shell, or unset it"),
+        ProblemKind::WrongLayer { .. } => finding.advise("move it there, or remove it from the repository's file"),
+        ProblemKind::Unreadable(_)
+        | ProblemKind::Syntax(_)
+        | ProblemKind::NotUtf8(_)
+        | ProblemKind::ByteOrderMark
+        | ProblemKind::NotAnObject(_)
+        | ProblemKind::Newer(_)
+        | ProblemKind::Unknown { .. }
+        | ProblemKind::Duplicate { .. } => finding.advise("fix the file in an editor"),
+        ProblemKind::Variable { .. } => finding.advise("fix the variable in your shell, or unset it"),
     }
 }
 
-/// Returns the layer whose file a problem between files is in.
+/// Returns the layer of the file that has the problem.
 fn layer_of(problem: &Problem) -> Layer {
     let file = Path::new(&problem.place.file);
     let in_project =
@@ -88,12 +93,12 @@ fn layer_of(problem: &Problem) -> Layer {
 fn open_secret(layer: Layer, path: &Path, bytes: &[u8]) -> Option<Finding> {
     let mode = fs::metadata(path).ok()?.permissions().mode();
     let is_open = layer != Layer::Repo && mode & 0o077 != 0 && holds_secret(&String::from_utf8_lossy(bytes));
-    let text = format!("{} holds a secret, and others on this machine may open it", path.display());
+    let text = format!("{} holds a secret and is readable by other users", path.display());
     is_open.then(|| Finding::warning("settings", text).run("mxd check --repair"))
 }
 
-/// Looks at the servers of external tools without starting any.
-pub(super) fn servers(here: &Here, servers: &[Server]) -> Vec<Finding> {
+/// Checks the MCP servers without starting any.
+pub(super) fn servers(here: &ProjectLocator, servers: &[Server]) -> Vec<Finding> {
     let root = here.repository().map(|place| place.top).or_else(|_| here.folder()).unwrap_or_default();
     servers.iter().map(|server| judge_server(server, &root)).collect()
 }
@@ -104,12 +109,12 @@ fn judge_server(server: &Server, root: &Path) -> Finding {
     match &server.state {
         ServerState::Disabled => Finding::ok("tool server", format!("{name}: disabled")),
         ServerState::NeedsApproval { .. } => {
-            Finding::warning("tool server", format!("{name}: the repository asks for it, and it waits for you"))
+            Finding::warning("tool server", format!("{name}: requested by the repository, needs your approval"))
                 .run("mxd mcp list")
                 .run(format!("mxd mcp approve {}", shell_word(name)))
         }
         ServerState::Active => match &server.server.transport {
-            Transport::Http { url, .. } => Finding::ok("tool server", format!("{name}: {url}; `{test}` asks it")),
+            Transport::Http { url, .. } => Finding::ok("tool server", format!("{name}: {url}; test it with `{test}`")),
             Transport::Stdio { command, cwd, .. } => {
                 let folder = cwd.as_ref().map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
                 if !folder.is_dir() {
@@ -118,17 +123,17 @@ fn judge_server(server: &Server, root: &Path) -> Finding {
                         .run(format!("mkdir -p {}", shell_word(&folder.display().to_string())));
                 }
                 if !is_program(command, &folder) {
-                    let text = format!("{name}: there is no program \"{command}\"");
+                    let text = format!("{name}: program \"{command}\" not found");
                     let off = format!("mxd config set --{} mcpServers.{name}.disabled true", server.origin.word());
-                    return Finding::error("tool server", text).advise("install it, or correct the entry").run(off);
+                    return Finding::error("tool server", text).advise("install it, or fix the entry").run(off);
                 }
-                Finding::ok("tool server", format!("{name}: {command}; `{test}` starts it"))
+                Finding::ok("tool server", format!("{name}: {command}; test it with `{test}`"))
             }
         },
     }
 }
 
-/// Tells whether there is such a program, as a shell would look for it.
+/// Returns true if a shell in `folder` would find the program.
 fn is_program(command: &str, folder: &Path) -> bool {
     let executable =
         |path: &Path| path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);

@@ -1,21 +1,21 @@
-//! The story as a page that stands for itself: one file, no script, nothing loaded from anywhere.
+//! HTML export: one self-contained file without scripts or external resources.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, html};
 
-use super::story::{Part, Picture, What};
+use super::narrative::{Part, PartKind, Picture};
 use super::{facts, title};
 use crate::engine::query::TaskSummary;
 
 const STYLE: &str = include_str!("../../../assets/export.css");
-/// Nothing may be loaded or run, whatever stands in the page.
+/// The page may not load or run anything.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 pub(super) const END: &str = "</main>\n</body>\n</html>\n";
 
-/// Returns what stands above the conversation.
+/// Returns the part of the page above the conversation.
 pub(super) fn head(head: &TaskSummary) -> String {
     let title = escape(&title(head)).into_owned();
     let mut out = format!(
@@ -29,9 +29,9 @@ pub(super) fn head(head: &TaskSummary) -> String {
     }
     out.push_str("</dl>\n");
     if let Some(node) = &head.node {
-        out.push_str(&rendered(&node.description));
-        for round in &node.results {
-            let _ = writeln!(out, "<blockquote>{}</blockquote>", rendered(&round.result));
+        out.push_str(&render_markdown(&node.description));
+        for run in &node.results {
+            let _ = writeln!(out, "<blockquote>{}</blockquote>", render_markdown(&run.result));
         }
     }
     out.push_str("</header>\n<main>\n");
@@ -47,14 +47,19 @@ pub(super) fn part(part: &Part) -> String {
 fn write_part(out: &mut String, part: &Part) {
     let at = part.at.to_seconds_string();
     let time = format!("<time datetime=\"{at}\">{at}</time>");
-    match &part.what {
-        What::Said { who, by_person, text, pictures } => {
-            let class = if *by_person { "person" } else { "agent" };
-            let _ = writeln!(out, "<section class=\"{class}\">\n<h2>{} {time}</h2>\n{}", escape(who), rendered(text));
+    match &part.kind {
+        PartKind::Message { author, is_user, text, pictures } => {
+            let class = if *is_user { "user" } else { "agent" };
+            let _ = writeln!(
+                out,
+                "<section class=\"{class}\">\n<h2>{} {time}</h2>\n{}",
+                escape(author),
+                render_markdown(text)
+            );
             show_pictures(out, pictures);
             out.push_str("</section>\n");
         }
-        What::Folded { summary, text } => {
+        PartKind::Folded { summary, text } => {
             let _ = writeln!(
                 out,
                 "<details><summary>{} {time}</summary>\n<pre>{}</pre>\n</details>",
@@ -62,9 +67,9 @@ fn write_part(out: &mut String, part: &Part) {
                 escape(text)
             );
         }
-        What::Tool { name, input, outcome } => {
+        PartKind::Tool { name, input, outcome } => {
             let (class, ended) = match outcome {
-                None => ("unknown", "no outcome is known".to_owned()),
+                None => ("unknown", "outcome unknown".to_owned()),
                 Some(outcome) if outcome.failed => ("failed", format!("failed after {} ms", outcome.millis)),
                 Some(outcome) => ("done", format!("{} ms", outcome.millis)),
             };
@@ -84,7 +89,7 @@ fn write_part(out: &mut String, part: &Part) {
             }
             out.push_str("</details>\n");
         }
-        What::Note(note) => {
+        PartKind::Note(note) => {
             let _ = writeln!(out, "<p class=\"note\">{} {time}</p>", escape(note));
         }
     }
@@ -99,7 +104,7 @@ fn show_pictures(out: &mut String, pictures: &[Picture]) {
     }
 }
 
-/// Returns text so that a page shows it as it is, between tags and in attributes.
+/// Escapes text for use between tags and in attributes.
 pub(super) fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
@@ -118,17 +123,16 @@ pub(super) fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns somebody's Markdown as HTML. HTML in it is only text, links lead only where a browser asks nobody, and
-/// pictures from elsewhere are links.
-fn rendered(text: &str) -> String {
+/// Renders Markdown as HTML. HTML in it becomes text, unsafe links lead nowhere, and images become links.
+fn render_markdown(text: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let events = Parser::new_ext(text, options).map(|event| match event {
         Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
         Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-            Event::Start(Tag::Link { link_type, dest_url: harmless(dest_url), title, id })
+            Event::Start(Tag::Link { link_type, dest_url: safe_link(dest_url), title, id })
         }
         Event::Start(Tag::Image { link_type, dest_url, title, id }) => {
-            Event::Start(Tag::Link { link_type, dest_url: harmless(dest_url), title, id })
+            Event::Start(Tag::Link { link_type, dest_url: safe_link(dest_url), title, id })
         }
         Event::End(pulldown_cmark::TagEnd::Image) => Event::End(pulldown_cmark::TagEnd::Link),
         other => other,
@@ -138,8 +142,8 @@ fn rendered(text: &str) -> String {
     out
 }
 
-/// Returns an address that a page may lead to, or one that leads nowhere.
-fn harmless(address: CowStr<'_>) -> CowStr<'_> {
+/// Returns the address if its scheme is allowed, and `#` otherwise.
+fn safe_link(address: CowStr<'_>) -> CowStr<'_> {
     let lower = address.trim().to_ascii_lowercase();
     let allowed = ["http://", "https://", "mailto:", "#"].iter().any(|start| lower.starts_with(start));
     if allowed { address } else { CowStr::Borrowed("#") }

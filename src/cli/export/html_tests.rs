@@ -1,8 +1,8 @@
 use super::*;
 use crate::base::{MicroUsd, TaskId, Timestamp};
-use crate::cli::export::story::Outcome;
+use crate::cli::export::narrative::Outcome;
 
-fn page_of(parts: Vec<What>) -> String {
+fn page_of(parts: Vec<PartKind>) -> String {
     let at = Timestamp::from_millis(0);
     let head = TaskSummary {
         project: "<app>".to_owned(),
@@ -11,7 +11,7 @@ fn page_of(parts: Vec<What>) -> String {
         cost: MicroUsd::ZERO,
         tokens: 0,
     };
-    let parts: String = parts.into_iter().map(|what| part(&Part { at, what })).collect();
+    let parts: String = parts.into_iter().map(|kind| part(&Part { at, kind })).collect();
     format!("{}{parts}{END}", super::head(&head))
 }
 
@@ -25,14 +25,14 @@ fn tags(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn no_text_gets_out_of_its_place() {
+fn no_text_breaks_out_of_its_element() {
     let outcome = Outcome { failed: true, millis: 1, text: NASTY.to_owned(), pictures: Vec::new() };
     let pictures = vec![Picture { name: NASTY.to_owned(), data: None }];
     let page = page_of(vec![
-        What::Said { who: NASTY.to_owned(), by_person: true, text: NASTY.to_owned(), pictures },
-        What::Folded { summary: NASTY.to_owned(), text: NASTY.to_owned() },
-        What::Tool { name: NASTY.to_owned(), input: NASTY.to_owned(), outcome: Some(outcome) },
-        What::Note(NASTY.to_owned()),
+        PartKind::Message { author: NASTY.to_owned(), is_user: true, text: NASTY.to_owned(), pictures },
+        PartKind::Folded { summary: NASTY.to_owned(), text: NASTY.to_owned() },
+        PartKind::Tool { name: NASTY.to_owned(), input: NASTY.to_owned(), outcome: Some(outcome) },
+        PartKind::Note(NASTY.to_owned()),
     ]);
     assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
     for tag in ["details", "pre", "section", "main"] {
@@ -43,15 +43,16 @@ fn no_text_gets_out_of_its_place() {
 }
 
 #[test]
-fn markdown_is_shown_as_such_and_addresses_are_harmless() {
-    let html = rendered("**b** [x](javascript:alert(1)) [y](https://example.org) ![z](https://example.org/i.png)");
+fn markdown_is_rendered_and_links_are_safe() {
+    let html =
+        render_markdown("**b** [x](javascript:alert(1)) [y](https://example.org) ![z](https://example.org/i.png)");
     assert!(html.contains("<strong>b</strong>"), "{html}");
     assert!(html.contains("<a href=\"#\">x</a>") && html.contains("<a href=\"https://example.org\">y</a>"), "{html}");
     assert!(html.contains("<a href=\"https://example.org/i.png\">z</a>") && !html.contains("<img"), "{html}");
 }
 
 #[test]
-fn a_page_needs_nothing_from_anywhere() {
+fn a_page_loads_nothing() {
     let page = page_of(vec![]);
     assert!(page.contains(POLICY) && page.contains("<style>"));
     for loading in ["<link", "<script", "src=\"http", "url(", "@import"] {

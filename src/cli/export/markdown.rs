@@ -1,27 +1,27 @@
-//! The story as Markdown. What people and agents wrote keeps its own Markdown; HTML in it becomes text.
+//! Markdown export. Messages keep their own Markdown; HTML in them becomes text.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
-use super::story::{Part, Picture, What};
+use super::narrative::{Part, PartKind, Picture};
 use super::{facts, title};
 use crate::engine::query::TaskSummary;
 
-/// Returns what stands above the conversation.
+/// Returns the part of the document above the conversation.
 pub(super) fn head(head: &TaskSummary) -> String {
-    let mut out = format!("# {}\n\n", line(&title(head)));
+    let mut out = format!("# {}\n\n", escape_line(&title(head)));
     for (name, value) in facts(head) {
-        let _ = writeln!(out, "- {name}: {}", line(&value));
+        let _ = writeln!(out, "- {name}: {}", escape_line(&value));
     }
     out.push('\n');
     if let Some(node) = &head.node {
         if !node.description.trim().is_empty() {
-            let _ = writeln!(out, "{}\n", own(&node.description));
+            let _ = writeln!(out, "{}\n", safe_markdown(&node.description));
         }
-        for round in &node.results {
-            let _ = writeln!(out, "> Result: {}\n", line(&round.result));
+        for run in &node.results {
+            let _ = writeln!(out, "> Result: {}\n", escape_line(&run.result));
         }
     }
     out
@@ -30,25 +30,25 @@ pub(super) fn head(head: &TaskSummary) -> String {
 pub(super) fn part(part: &Part) -> String {
     let mut out = String::new();
     let at = part.at.to_seconds_string();
-    match &part.what {
-        What::Said { who, text, pictures, .. } => {
-            let _ = writeln!(out, "## {}\n\n*{at}*\n\n{}\n", line(who), own(text));
+    match &part.kind {
+        PartKind::Message { author, text, pictures, .. } => {
+            let _ = writeln!(out, "## {}\n\n*{at}*\n\n{}\n", escape_line(author), safe_markdown(text));
             name_pictures(&mut out, pictures);
         }
-        What::Folded { summary, text } => fold(&mut out, &format!("{summary} · {at}"), &[text]),
-        What::Tool { name, input, outcome } => {
+        PartKind::Folded { summary, text } => fold(&mut out, &format!("{summary} · {at}"), &[text]),
+        PartKind::Tool { name, input, outcome } => {
             let ended = outcome.as_ref().map_or_else(
-                || "no outcome is known".to_owned(),
+                || "outcome unknown".to_owned(),
                 |outcome| format!("{} after {} ms", if outcome.failed { "failed" } else { "done" }, outcome.millis),
             );
             let first = input.lines().next().unwrap_or_default();
             let summary = format!("{name} {} · {ended} · {at}", crate::base::text::headline(first, 80));
-            let given = outcome.as_ref().map_or("", |outcome| outcome.text.as_str());
-            fold(&mut out, &summary, &[input, given]);
+            let output = outcome.as_ref().map_or("", |outcome| outcome.text.as_str());
+            fold(&mut out, &summary, &[input, output]);
             name_pictures(&mut out, outcome.as_ref().map_or(&[][..], |outcome| &outcome.pictures));
         }
-        What::Note(note) => {
-            let _ = writeln!(out, "*{at} {}*\n", line(note));
+        PartKind::Note(note) => {
+            let _ = writeln!(out, "*{at} {}*\n", escape_line(note));
         }
     }
     out
@@ -56,11 +56,11 @@ pub(super) fn part(part: &Part) -> String {
 
 fn name_pictures(out: &mut String, pictures: &[Picture]) {
     for picture in pictures {
-        let _ = writeln!(out, "[picture: {}]\n", line(&picture.name));
+        let _ = writeln!(out, "[picture: {}]\n", escape_line(&picture.name));
     }
 }
 
-/// Writes texts as they are, in a fold.
+/// Writes texts verbatim in a folded block.
 fn fold(out: &mut String, summary: &str, texts: &[&str]) {
     let _ = writeln!(out, "<details><summary>{}</summary>\n", super::html::escape(summary));
     for text in texts.iter().filter(|text| !text.trim().is_empty()) {
@@ -70,14 +70,14 @@ fn fold(out: &mut String, summary: &str, texts: &[&str]) {
     out.push_str("</details>\n\n");
 }
 
-/// Returns a fence that nothing in `text` can end.
+/// Returns a code fence that is longer than any in `text`.
 fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
-/// Returns a text as one line in which nothing means anything to Markdown.
-fn line(text: &str) -> String {
+/// Returns a text as one line with all Markdown escaped.
+fn escape_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::base::sanitize::line(text).chars() {
         match c {
@@ -93,8 +93,8 @@ fn line(text: &str) -> String {
     out
 }
 
-/// Returns somebody's own Markdown, in which HTML is only text and no block is left open.
-fn own(text: &str) -> String {
+/// Returns Markdown with HTML escaped and an open code block closed.
+fn safe_markdown(text: &str) -> String {
     let text = text.trim_end();
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;
@@ -107,7 +107,7 @@ fn own(text: &str) -> String {
                 copied = end;
             }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) if end == text.len() => {
-                open_fence = unclosed(&text[start..end]);
+                open_fence = missing_fence(&text[start..end]);
             }
             _ => {}
         }
@@ -119,8 +119,8 @@ fn own(text: &str) -> String {
     out
 }
 
-/// Returns the fence that ends a block of code, if the block lacks it.
-fn unclosed(block: &str) -> Option<String> {
+/// Returns the closing fence that a code block lacks, or `None` if it is closed.
+fn missing_fence(block: &str) -> Option<String> {
     let first = block.trim_start();
     let mark = first.chars().next()?;
     let length = first.chars().take_while(|c| *c == mark).count();

@@ -2,7 +2,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::base::{MicroUsd, TaskId, Timestamp};
-use crate::cli::export::story::{Outcome, Part};
+use crate::cli::export::narrative::{Outcome, Part};
 
 fn summary(project: &str) -> TaskSummary {
     TaskSummary {
@@ -14,22 +14,22 @@ fn summary(project: &str) -> TaskSummary {
     }
 }
 
-fn page_of(parts: Vec<What>) -> String {
+fn page_of(parts: Vec<PartKind>) -> String {
     let at = Timestamp::from_millis(0);
-    let parts: String = parts.into_iter().map(|what| part(&Part { at, what })).collect();
+    let parts: String = parts.into_iter().map(|kind| part(&Part { at, kind })).collect();
     format!("{}{parts}", super::head(&summary("app")))
 }
 
-fn said(text: &str) -> What {
-    What::Said { who: "agent".to_owned(), by_person: false, text: text.to_owned(), pictures: Vec::new() }
+fn message(text: &str) -> PartKind {
+    PartKind::Message { author: "agent".to_owned(), is_user: false, text: text.to_owned(), pictures: Vec::new() }
 }
 
-fn tool(output: &str) -> What {
+fn tool(output: &str) -> PartKind {
     let outcome = Outcome { failed: false, millis: 3, text: output.to_owned(), pictures: Vec::new() };
-    What::Tool { name: "bash".to_owned(), input: "command: ls".to_owned(), outcome: Some(outcome) }
+    PartKind::Tool { name: "bash".to_owned(), input: "command: ls".to_owned(), outcome: Some(outcome) }
 }
 
-/// Returns the headings of the second level, which begin what somebody said.
+/// Returns the second-level headings, one per message.
 fn headings(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -50,7 +50,7 @@ fn headings(page: &str) -> Vec<String> {
 #[test]
 fn tool_output_is_folded_and_nothing_in_it_ends_the_fold_or_the_block() {
     let nasty = "a\n```\n</details>\n# not a heading\n`````` six\n<script>alert(1)</script>";
-    let page = page_of(vec![tool(nasty), said("after")]);
+    let page = page_of(vec![tool(nasty), message("after")]);
     assert_eq!(headings(&page), ["agent"]);
     let in_code: String = Parser::new(&page)
         .scan(false, |inside, event| {
@@ -69,9 +69,9 @@ fn tool_output_is_folded_and_nothing_in_it_ends_the_fold_or_the_block() {
 }
 
 #[test]
-fn what_was_said_keeps_its_markdown_and_loses_its_html() {
+fn messages_keep_their_markdown_and_lose_their_html() {
     let page =
-        page_of(vec![said("**bold** <img src=x onerror=alert(1)> `<b>` and\n\n<details>\nopen\n"), said("next")]);
+        page_of(vec![message("**bold** <img src=x onerror=alert(1)> `<b>` and\n\n<details>\nopen\n"), message("next")]);
     assert!(
         page.contains("**bold** &lt;img src=x") && page.contains("`<b>`") && page.contains("&lt;details>"),
         "{page}"
@@ -80,22 +80,22 @@ fn what_was_said_keeps_its_markdown_and_loses_its_html() {
 }
 
 #[test]
-fn a_block_that_was_left_open_swallows_nothing() {
+fn an_open_code_block_does_not_swallow_the_next_message() {
     for open in ["```rust\nfn main() {", "~~~~\nx\n~~~", "text\n\n```"] {
-        let page = page_of(vec![said(open), said("next")]);
+        let page = page_of(vec![message(open), message("next")]);
         assert_eq!(headings(&page), ["agent", "agent"], "{open:?}: {page}");
     }
     let closed = "```\nx\n```";
-    assert_eq!(own(closed), closed);
+    assert_eq!(safe_markdown(closed), closed);
 }
 
 #[test]
-fn names_and_titles_mean_nothing_to_markdown() {
-    let what = What::Said {
-        who: "task \"# a\n## b <x>\"".to_owned(),
-        by_person: false,
+fn names_and_titles_are_escaped() {
+    let titled = PartKind::Message {
+        author: "task \"# a\n## b <x>\"".to_owned(),
+        is_user: false,
         text: String::new(),
         pictures: Vec::new(),
     };
-    assert_eq!(headings(&page_of(vec![what])), ["task \"# a ## b <x>\""]);
+    assert_eq!(headings(&page_of(vec![titled])), ["task \"# a ## b <x>\""]);
 }

@@ -1,4 +1,4 @@
-//! One event as a person reads it: a line with time and kind, and what was said below it.
+//! Formats one event as text: a line with time and kind, and its content below.
 
 use std::time::Duration;
 
@@ -6,13 +6,12 @@ use crate::base::text;
 use crate::model::ask::AnsweredBy;
 use crate::model::content::Content;
 use crate::model::event::{Attempt, Body, Event, Exit, InterruptReason, StopReason, TaskChanged, Verdict};
-use crate::model::message::Source;
+use crate::model::message::MessageSource;
 use crate::tools::names;
 
-/// How much of an output is shown. The rest is in the file, and `--json` shows it.
+/// Maximum lines of content per event. `--json` prints all of it.
 const SHOWN_LINES: usize = 12;
 
-/// Returns the lines for `event`.
 pub fn lines(event: &Event) -> Vec<String> {
     let (head, body) = describe(&event.body);
     let mut lines = vec![format!("{}  {head}", event.ts.to_seconds_string())];
@@ -24,7 +23,7 @@ pub fn lines(event: &Event) -> Vec<String> {
     lines
 }
 
-/// Returns what happened in a few words, and what was said.
+/// Returns a short description of an event, and its content.
 pub fn describe(body: &Body) -> (String, String) {
     let short = |head: &str| (head.to_owned(), String::new());
     match body {
@@ -38,17 +37,17 @@ pub fn describe(body: &Body) -> (String, String) {
         Body::SessionConfig(config) => {
             short(&format!("configured: {} with {}", config.model, text::count(config.tools.len(), "tool", "tools")))
         }
-        Body::AssistantText(said) => ("agent".to_owned(), said.text.clone()),
+        Body::AssistantText(answer) => ("agent".to_owned(), answer.text.clone()),
         Body::Thinking(thought) if thought.redacted.is_some() => short("thinking (hidden by the provider)"),
         Body::Thinking(thought) => ("thinking".to_owned(), thought.text.clone()),
-        Body::ToolCall(call) => (format!("calls {}", names::shown(&call.name)), call.input.as_str().to_owned()),
+        Body::ToolCall(call) => (format!("calls {}", names::display_name(&call.name)), call.input.as_str().to_owned()),
         Body::ToolResult(result) => {
-            let state = if result.is_error { "failed" } else { "gave" };
+            let state = if result.is_error { "failed" } else { "returned" };
             let shown = match &result.content {
                 Content::Text { text } => text.clone(),
                 Content::Blob(blob) => format!("[{} in blob {}]", text::size(blob.bytes), blob.blob),
             };
-            (format!("{} {state} ({} ms)", names::shown(&result.name), result.duration_ms), shown)
+            (format!("{} {state} ({} ms)", names::display_name(&result.name), result.duration_ms), shown)
         }
         Body::Usage(usage) => {
             let cost = usage.cost.map_or_else(|| "price unknown".to_owned(), |cost| cost.to_string());
@@ -69,20 +68,20 @@ pub fn describe(body: &Body) -> (String, String) {
         Body::AskRaised(ask) => {
             let choices = ask.choices.iter().zip(1..).map(|(choice, n)| format!("{n}. {choice}"));
             let lines = std::iter::once(ask.detail.clone()).filter(|detail| !detail.is_empty()).chain(choices);
-            (format!("asks you: {}", ask.question), lines.collect::<Vec<_>>().join("\n"))
+            (format!("asks: {}", ask.question), lines.collect::<Vec<_>>().join("\n"))
         }
         Body::AskAnswered(answered) => short(&match answered.answer.by {
-            AnsweredBy::Person => format!("answered: {}", answered.answer.text),
-            AnsweredBy::Timeout => format!("nobody answered in time, the default was taken: {}", answered.answer.text),
+            AnsweredBy::User => format!("answered: {}", answered.answer.text),
+            AnsweredBy::Timeout => format!("timed out, used the default: {}", answered.answer.text),
         }),
         Body::AskWithdrawn(withdrawn) => short(&format!("question withdrawn: {}", withdrawn.reason)),
         Body::Granted(granted) => short(&format!("the agent {}", granted.grant)),
         Body::BudgetWarning(budget) => short(&format!("{} of {} spent", budget.spent, budget.limit)),
-        Body::BudgetExceeded(budget) => short(&format!("budget used up: {} of {}", budget.spent, budget.limit)),
+        Body::BudgetExceeded(budget) => short(&format!("budget exceeded: {} of {}", budget.spent, budget.limit)),
         Body::Error(error) => {
             let next = error.attempt.map_or_else(String::new, |attempt| {
                 let Attempt { number, of, wait_ms } = attempt;
-                format!(", tried again in {:.1} s ({number} of {of})", Duration::from_millis(wait_ms).as_secs_f64())
+                format!(", retrying in {:.1} s ({number} of {of})", Duration::from_millis(wait_ms).as_secs_f64())
             });
             (format!("error ({}){next}", error.class.replace('_', " ")), error.message.clone())
         }
@@ -90,45 +89,47 @@ pub fn describe(body: &Body) -> (String, String) {
         Body::HeadMoved(moved) => {
             short(&moved.to.map_or_else(|| "rewound to the beginning".to_owned(), |to| format!("rewound to {to}")))
         }
-        Body::Snapshot(snapshot) => short(&format!("files kept as {}", snapshot.tree)),
+        Body::Snapshot(snapshot) => short(&format!("files saved as {}", snapshot.tree)),
         Body::Work(work) => (work.to_string(), work.detail()),
         Body::TaskChanged(TaskChanged::Set { node }) => short(&format!("task is now {}: {}", node.status, node.title)),
         Body::TaskChanged(TaskChanged::Removed) => short("task removed"),
         Body::Unknown(unknown) => {
-            (format!("{} (not known to this version)", unknown.kind), unknown.body.as_str().to_owned())
+            (format!("{} (unknown to this version)", unknown.kind), unknown.body.as_str().to_owned())
         }
     }
 }
 
-pub fn source(from: &Source) -> String {
+pub fn source(from: &MessageSource) -> String {
     match from {
-        Source::User | Source::Begin | Source::BeginFork | Source::Continue => "you".to_owned(),
-        Source::TaskMessage { title, .. } => format!("task \"{title}\""),
-        Source::TaskComplete { title, verdict: outcome, .. } => {
+        MessageSource::User | MessageSource::Begin | MessageSource::BeginFork | MessageSource::Continue => {
+            "you".to_owned()
+        }
+        MessageSource::TaskMessage { title, .. } => format!("task \"{title}\""),
+        MessageSource::TaskComplete { title, verdict: outcome, .. } => {
             format!("task \"{title}\", which {}", verdict(*outcome))
         }
-        Source::UserMessageForwarded { title, .. } => format!("you, to task \"{title}\""),
-        Source::TreeChange { title, .. } => format!("the tree, about \"{title}\""),
-        Source::ClarifyResponse { question, defaulted: true, .. } => {
-            format!("the default answer to \"{question}\", nobody answered in time")
+        MessageSource::UserMessageForwarded { title, .. } => format!("you, to task \"{title}\""),
+        MessageSource::TreeChange { title, .. } => format!("the tree, about \"{title}\""),
+        MessageSource::ClarifyResponse { question, defaulted: true, .. } => {
+            format!("the default answer to \"{question}\" (timed out)")
         }
-        Source::ClarifyResponse { question, .. } => format!("you, about \"{question}\""),
-        Source::CrossProject { name, .. } => format!("project {name}"),
-        Source::BackgroundComplete { command, exit, .. } => {
+        MessageSource::ClarifyResponse { question, .. } => format!("you, about \"{question}\""),
+        MessageSource::CrossProject { name, .. } => format!("project {name}"),
+        MessageSource::BackgroundComplete { command, exit, .. } => {
             let code = exit.map_or_else(|| "unknown exit".to_owned(), |code| format!("exit {code}"));
             format!("background process `{command}` ({code})")
         }
-        Source::WorkContext => "Matrix: where you are".to_owned(),
-        Source::CompactedResume => "Matrix: the summary so far".to_owned(),
-        Source::Compact => "you: compact".to_owned(),
-        Source::Interrupt => "you: interrupt".to_owned(),
-        Source::Notice => "Matrix".to_owned(),
+        MessageSource::WorkContext => "Matrix: context".to_owned(),
+        MessageSource::CompactedResume => "Matrix: summary so far".to_owned(),
+        MessageSource::Compact => "you: compact".to_owned(),
+        MessageSource::Interrupt => "you: interrupt".to_owned(),
+        MessageSource::Notice => "Matrix".to_owned(),
     }
 }
 
 fn stop(stop: &StopReason) -> &str {
     match stop {
-        StopReason::EndTurn => "finished speaking",
+        StopReason::EndTurn => "finished",
         StopReason::ToolUse => "calls tools",
         StopReason::MaxTokens => "output limit reached",
         StopReason::Refusal => "refused",
@@ -153,12 +154,12 @@ fn exit(exit: &Exit) -> String {
         Exit::Interrupted(reason) => match reason {
             InterruptReason::Stopped => "stopped by you".to_owned(),
             InterruptReason::Quit => "Matrix was quit".to_owned(),
-            InterruptReason::TaskGone => "the task was put away".to_owned(),
-            InterruptReason::Budget => "the budget is used up".to_owned(),
+            InterruptReason::TaskGone => "the task was closed, reset or deleted".to_owned(),
+            InterruptReason::Budget => "the budget is spent".to_owned(),
             InterruptReason::TurnLimit => "the turn limit is reached".to_owned(),
             InterruptReason::Provider(why) => format!("the model API failed: {why}"),
             InterruptReason::Storage(why) => format!("the disk failed: {why}"),
-            InterruptReason::Internal(why) => format!("a fault in Matrix: {why}"),
+            InterruptReason::Internal(why) => format!("internal error: {why}"),
         },
     }
 }

@@ -9,18 +9,18 @@ fn head(kind: &str, body: &serde_json::Value) -> String {
 }
 
 #[test]
-fn tools_are_called_what_people_call_them() {
+fn tools_have_display_names() {
     let call = |name: &str| head("tool_call", &json!({"call": "c", "name": name, "input": {}}));
     assert_eq!(call("mcp__mxd__bash"), "2026-01-01T00:00:00Z  calls bash");
     assert_eq!(call("mcp__files__read"), "2026-01-01T00:00:00Z  calls files/read");
-    let gave = json!({"call": "c", "name": "mcp__mxd__bash", "content": {"text": ""}, "duration_ms": 5});
-    assert_eq!(head("tool_result", &gave), "2026-01-01T00:00:00Z  bash gave (5 ms)");
+    let result = json!({"call": "c", "name": "mcp__mxd__bash", "content": {"text": ""}, "duration_ms": 5});
+    assert_eq!(head("tool_result", &result), "2026-01-01T00:00:00Z  bash returned (5 ms)");
 }
 
 #[test]
-fn a_failure_that_is_tried_again_says_when() {
+fn an_error_shows_when_it_is_retried() {
     let mut error = json!({"class": "server", "message": "m", "attempt": {"number": 2, "of": 6, "wait_ms": 1_540}});
-    assert_eq!(head("error", &error), "2026-01-01T00:00:00Z  error (server), tried again in 1.5 s (2 of 6)");
+    assert_eq!(head("error", &error), "2026-01-01T00:00:00Z  error (server), retrying in 1.5 s (2 of 6)");
     error["attempt"].take();
     assert_eq!(head("error", &error), "2026-01-01T00:00:00Z  error (server)");
 }

@@ -1,4 +1,4 @@
-//! A settings file as a tree that prints back what it was parsed from, comments and white space included.
+//! A settings file as a lossless syntax tree: prints exactly what it was parsed from, with comments and whitespace.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
@@ -11,15 +11,14 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Returns the tree of a file that was read before, so that it holds an object or nothing. This parser takes more than
-    /// that reader.
+    /// Parses a file that [`LayerFile`](crate::config::LayerFile) has accepted, so it holds an object or nothing.
     pub(super) fn parse(text: &str) -> Result<Self, ParseError> {
         let root = CstRootNode::parse(text.strip_prefix('\u{feff}').unwrap_or(text), &ParseOptions::default())?;
         let object = root.object_value_or_set();
         Ok(Self { root, object })
     }
 
-    /// Puts `value` at `path`, making objects on the way. Fails with the depth at which something is in the way.
+    /// Sets `path` to `value`, creating objects as needed. Fails with the depth of a value that is not an object.
     pub(super) fn set(&self, path: &[String], value: Value) -> Result<(), usize> {
         let mut object = self.object.clone();
         for (depth, part) in path.iter().enumerate() {
@@ -30,7 +29,7 @@ impl Tree {
                 object.append(part, input(nested(value)));
                 return Ok(());
             };
-            // An object that was reset with null is made anew; any other value is somebody's and stays.
+            // Replace an object that was reset with null. Keep any other value.
             let is_null = member.value().is_some_and(|value| value.as_null_keyword().is_some());
             if below.is_empty() || is_null {
                 member.set_value(input(nested(value)));
@@ -41,7 +40,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes what is at `path`, repetitions included, and tells whether there was anything.
+    /// Removes `path`, including duplicates. Returns true if it existed.
     pub(super) fn unset(&self, path: &[String]) -> bool {
         let Some((last, above)) = path.split_last() else { return false };
         let below = |object: CstObject, part: &String| named(&object, part).next_back()?.object_value();
@@ -52,14 +51,14 @@ impl Tree {
         any
     }
 
-    /// Returns the text of a file that holds this.
+    /// Returns the text of the file.
     pub(super) fn print(&self) -> String {
         let text = self.root.to_string();
         if text.ends_with('\n') { text } else { text + "\n" }
     }
 }
 
-/// Returns the members with this name. Of a repeated one the last counts.
+/// Returns the members with this name. The last one counts.
 fn named(object: &CstObject, name: &str) -> impl DoubleEndedIterator<Item = CstObjectProp> {
     let is_it =
         move |member: &CstObjectProp| member.name().and_then(|it| it.decoded_value().ok()).as_deref() == Some(name);

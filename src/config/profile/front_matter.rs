@@ -1,15 +1,14 @@
-//! The lines between two `---`: as much of YAML as agent files use, with the line of every value.
+//! Front matter: the subset of YAML that agent files use, with the line of every value.
 //!
-//! Texts bare, quoted or in a block, lists in a line or below each other. Anything nested is only known to be there.
+//! Supports bare, quoted and block strings, and inline and block lists. The content of nested mappings is not parsed.
 
-/// A file taken apart.
+/// The fields and the body of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parsed<'a> {
+pub struct ParsedProfile<'a> {
     pub entries: Vec<Entry>,
     pub body: &'a str,
 }
 
-/// A key and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub key: String,
@@ -17,28 +16,27 @@ pub struct Entry {
     pub line: usize,
 }
 
-/// What can stand behind a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     Text(String),
     /// Items, each with its line.
     List(Vec<(String, usize)>),
-    /// Keys of its own, which nobody asks for.
+    /// A nested mapping, not parsed.
     Nested,
 }
 
-/// A line, and what is wrong there.
-pub type Bad = (usize, &'static str);
+/// The line of an error, and its message.
+pub type FrontMatterError = (usize, &'static str);
 
-const NO_START: &str = "a profile begins with a line --- and its fields";
-const NO_END: &str = "the fields are not closed: a second line --- is missing";
-const NO_KEY: &str = "this line is no field: write name: value";
-const NOT_CLOSED: &str = "a quotation mark is not closed";
+const NO_START: &str = "a profile starts with a line --- and its fields";
+const NO_END: &str = "the front matter is not closed: the second line --- is missing";
+const NO_KEY: &str = "this line is not a field: write name: value";
+const NOT_CLOSED: &str = "a quote is not closed";
 const LIST_NOT_CLOSED: &str = "a list is not closed: ] is missing";
 const TAB: &str = "a tab cannot indent a line: use spaces";
 
-/// Takes a file apart.
-pub fn parse(text: &str) -> Result<Parsed<'_>, Bad> {
+/// Splits a file into fields and body.
+pub fn parse(text: &str) -> Result<ParsedProfile<'_>, FrontMatterError> {
     let mut lines = Vec::new();
     let mut rest = text;
     let mut next = || {
@@ -62,7 +60,7 @@ pub fn parse(text: &str) -> Result<Parsed<'_>, Bad> {
     while let Some(entry) = reader.entry()? {
         entries.push(entry);
     }
-    Ok(Parsed { entries, body })
+    Ok(ParsedProfile { entries, body })
 }
 
 struct Lines<'a> {
@@ -71,13 +69,13 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The number of the current line in the file: the first line of all is `---`.
+    /// Returns the line number of the current line. Line 1 is `---`.
     fn number(&self) -> usize {
         self.at + 2
     }
 
-    fn entry(&mut self) -> Result<Option<Entry>, Bad> {
-        while self.lines.get(self.at).is_some_and(|line| is_idle(line)) {
+    fn entry(&mut self) -> Result<Option<Entry>, FrontMatterError> {
+        while self.lines.get(self.at).is_some_and(|line| is_blank_or_comment(line)) {
             self.at += 1;
         }
         let Some(line) = self.lines.get(self.at) else { return Ok(None) };
@@ -95,7 +93,7 @@ impl<'a> Lines<'a> {
         Ok(Some(Entry { key, value, line: number }))
     }
 
-    fn value(&mut self, rest: &str, number: usize) -> Result<Value, Bad> {
+    fn value(&mut self, rest: &str, number: usize) -> Result<Value, FrontMatterError> {
         match rest.chars().next() {
             Some('"') => quoted(rest, '"').map(Value::Text).ok_or((number, NOT_CLOSED)),
             Some('\'') => quoted(rest, '\'').map(Value::Text).ok_or((number, NOT_CLOSED)),
@@ -104,7 +102,7 @@ impl<'a> Lines<'a> {
             Some('>') if is_block_mark(rest) => Ok(Value::Text(self.block(" "))),
             Some(first) if first != '#' => {
                 let mut text = uncommented(rest).to_owned();
-                // A bare text goes on in the lines that are indented.
+                // Indented lines continue a bare string.
                 while let Some(line) = self.indented() {
                     text.push(' ');
                     text.push_str(uncommented(line.trim()));
@@ -115,20 +113,20 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Takes the next line if it belongs to the value above it.
+    /// Consumes the next line if it is indented.
     fn indented(&mut self) -> Option<&'a str> {
         let line = self.lines.get(self.at).filter(|line| line.starts_with([' ', '\t']) && !line.trim().is_empty())?;
         self.at += 1;
         Some(line)
     }
 
-    /// Reads what stands below a key that has nothing beside it.
-    fn below(&mut self) -> Result<Value, Bad> {
+    /// Reads the lines below a key without an inline value.
+    fn below(&mut self) -> Result<Value, FrontMatterError> {
         let mut items = Vec::new();
         let mut nested = false;
         while let Some(line) = self.lines.get(self.at) {
             let number = self.number();
-            if is_idle(line) {
+            if is_blank_or_comment(line) {
                 self.at += 1;
                 continue;
             }
@@ -151,7 +149,7 @@ impl<'a> Lines<'a> {
         })
     }
 
-    fn line_list(&mut self, rest: &str, number: usize) -> Result<Value, Bad> {
+    fn line_list(&mut self, rest: &str, number: usize) -> Result<Value, FrontMatterError> {
         let mut whole = uncommented(rest).to_owned();
         while !whole.ends_with(']') {
             let Some(line) = self.lines.get(self.at).filter(|line| line.starts_with([' ', '\t', ']'])) else {
@@ -186,7 +184,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn is_idle(line: &str) -> bool {
+fn is_blank_or_comment(line: &str) -> bool {
     let line = line.trim();
     line.is_empty() || line.starts_with('#')
 }
@@ -195,7 +193,7 @@ fn is_block_mark(rest: &str) -> bool {
     uncommented(rest)[1..].chars().all(|c| matches!(c, '+' | '-') || c.is_ascii_digit())
 }
 
-/// Returns a bare text without the comment behind it.
+/// Returns a bare string without its trailing comment.
 fn uncommented(text: &str) -> &str {
     text.find(" #").map_or(text, |at| &text[..at]).trim()
 }
@@ -207,7 +205,7 @@ fn scalar(text: &str) -> Option<String> {
     }
 }
 
-/// Returns what stands in quotation marks, or nothing if they are not closed.
+/// Returns the content of a quoted string, or `None` if it is not closed.
 fn quoted(text: &str, mark: char) -> Option<String> {
     let mut out = String::new();
     let mut chars = text.chars().skip(1).peekable();

@@ -12,7 +12,7 @@ fn text(value: &str) -> Value {
 }
 
 #[test]
-fn texts_may_be_bare_quoted_or_in_a_block_and_go_on_in_the_next_line() {
+fn strings_may_be_bare_quoted_block_or_continued() {
     let file = "---\nname: a b # why\none: \"say \\\"x\\\": y\"\r\ntwo: 'it''s'\nfold: >-\n  a\n  b\nkeep: |\n  a\n\n    b\nlong: a: b\n  goes on\n---\nbody\n";
     assert_eq!(
         entries(file),
@@ -29,7 +29,7 @@ fn texts_may_be_bare_quoted_or_in_a_block_and_go_on_in_the_next_line() {
 }
 
 #[test]
-fn lists_stand_in_a_line_or_below_each_other_and_know_their_lines() {
+fn lists_may_be_inline_or_block_and_have_lines() {
     let file = "---\na: [x, \"y z\",\n  w]\nb:\n  - one\n- two # second\nhooks:\n  Stop:\n    - matcher: x\nc:\n---";
     let list = |items: &[(&str, usize)]| Value::List(items.iter().map(|(it, at)| ((*it).to_owned(), *at)).collect());
     assert_eq!(
@@ -44,7 +44,7 @@ fn lists_stand_in_a_line_or_below_each_other_and_know_their_lines() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_with_its_line() {
+fn errors_have_a_line() {
     for (file, line, problem) in [
         ("", 1, NO_START),
         ("name: x\n", 1, NO_START),

@@ -1,8 +1,8 @@
-//! Our own agent as a backend: a model is chosen, tools are put out in the worktree, and the agent's loop runs on them.
+//! The built-in agent as a backend: chooses a model, prepares the tools and runs the agent loop.
 //!
-//! The only place of the engine that knows the agent room.
+//! This is the only module of the engine that depends on `crate::agent`.
 
-mod bench;
+mod run_tools;
 mod session;
 
 use std::sync::{Arc, Mutex};
@@ -10,24 +10,24 @@ use std::sync::{Arc, Mutex};
 use futures::future::{BoxFuture, FutureExt as _};
 use tokio::sync::mpsc;
 
-use super::{Assignment, Backend, Capabilities, Preflight, RunRequest, Started};
-use crate::agent::driver::{Keeper, Rest, Setup, drive};
+use super::{Assignment, Backend, Capabilities, Preflight, PreparedRun, RunRequest};
+use crate::agent::driver::{FileSnapshotter, RunSetup, WhenIdle, drive};
 use crate::agent::machine::Limits;
-use crate::agent::prepare::WorktreePreparer;
-use crate::agent::prompt::{self, Card};
+use crate::agent::prompt::{self, TaskBrief};
+use crate::agent::segment::WorktreePreparer;
 use crate::base::{Fault, TurnId};
-use crate::engine::driver::models::{Chosen, Wish};
-use crate::engine::driver::{Parts, Snapshots, notify, refused_by_store};
+use crate::engine::driver::models::{ChosenModel, ModelRequest};
+use crate::engine::driver::{EngineContext, TurnSnapshotter, notify, refused_by_store};
 use crate::engine::machine::LaunchFailure;
 use crate::model::conversation::Wire;
 use crate::model::event::{CachePolicy, SessionConfig};
 use crate::model::run::RunCommand;
-use crate::model::told_folder;
-use bench::Bench;
-use session::Begun;
+use crate::model::stated_cwd;
+use run_tools::RunTools;
+use session::PriorSession;
 
-/// Our own agent.
-pub(in crate::engine) struct Native(pub(in crate::engine) Arc<Parts>);
+/// The built-in agent.
+pub(in crate::engine) struct Native(pub(in crate::engine) Arc<EngineContext>);
 
 impl Backend for Native {
     fn name(&self) -> &'static str {
@@ -39,101 +39,116 @@ impl Backend for Native {
     }
 
     fn preflight(&self, assignment: Arc<Assignment>) -> BoxFuture<'static, Result<Box<dyn Preflight>, Fault>> {
-        let parts = Arc::clone(&self.0);
+        let ctx = Arc::clone(&self.0);
         async move {
             let is_root = assignment.order.place.is_none();
-            let chosen = parts.models.choose(is_root, &Wish::of(&assignment.profile.profile)).await?;
-            Ok(Box::new(Ready { parts, chosen }) as Box<dyn Preflight>)
+            let chosen = ctx.models.choose(is_root, &ModelRequest::of(&assignment.profile.profile)).await?;
+            Ok(Box::new(ChosenRun { ctx, chosen }) as Box<dyn Preflight>)
         }
         .boxed()
     }
 }
 
-/// A run whose model is chosen.
-struct Ready {
-    parts: Arc<Parts>,
-    chosen: Chosen,
+struct ChosenRun {
+    ctx: Arc<EngineContext>,
+    chosen: ChosenModel,
 }
 
-impl Preflight for Ready {
-    fn start(self: Box<Self>, request: RunRequest) -> BoxFuture<'static, Result<Started, LaunchFailure>> {
-        let Self { parts, chosen } = *self;
-        start(parts, chosen, request).boxed()
+impl Preflight for ChosenRun {
+    fn start(self: Box<Self>, request: RunRequest) -> BoxFuture<'static, Result<PreparedRun, LaunchFailure>> {
+        let Self { ctx, chosen } = *self;
+        start(ctx, chosen, request).boxed()
     }
 }
 
-async fn start(parts: Arc<Parts>, chosen: Chosen, mut request: RunRequest) -> Result<Started, LaunchFailure> {
-    let begun = read_session(&parts, &request).await?;
-    if begun.has_card && !begun.knows_folder {
-        request.news.insert(0, told_folder::moved_notice(&request.worktree));
+async fn start(
+    ctx: Arc<EngineContext>,
+    chosen: ChosenModel,
+    mut request: RunRequest,
+) -> Result<PreparedRun, LaunchFailure> {
+    let prior = read_session(&ctx, &request).await?;
+    if prior.has_brief && !prior.knows_folder {
+        request.worktree_notes.insert(0, stated_cwd::moved_notice(&request.worktree));
     }
-    if begun.has_card && !request.news.is_empty() {
-        notify(&parts, request.assignment.task(), std::mem::take(&mut request.news)).await?;
+    if prior.has_brief && !request.worktree_notes.is_empty() {
+        notify(&ctx, request.assignment.task(), std::mem::take(&mut request.worktree_notes)).await?;
     }
-    let promised = begun.config.as_ref().map(|config| config.tools.as_slice());
-    let bench = bench::bench(&parts, &request, promised).await.map_err(LaunchFailure::Refused)?;
+    let promised = prior.config.as_ref().map(|config| config.tools.as_slice());
+    let tools = run_tools::run_tools(&ctx, &request, promised).await.map_err(LaunchFailure::Refused)?;
     let model = chosen.model.clone();
-    let (setup, inbox) = setup(&parts, chosen, bench, request);
+    let (setup, inbox) = setup(&ctx, chosen, tools, request);
     let run = async move { drive(setup, inbox).await.map_err(Fault::from) };
-    Ok(Started { model, run: run.boxed() })
+    Ok(PreparedRun { model, run: run.boxed() })
 }
 
-/// Reads the session where something depends on it.
-async fn read_session(parts: &Parts, request: &RunRequest) -> Result<Begun, LaunchFailure> {
-    let has_servers = request.assignment.profile.tools.allows_external() && !parts.pool.is_empty();
-    let may_have_moved = !parts.project.former.is_empty();
-    if !has_servers && !may_have_moved && request.news.is_empty() {
-        return Ok(Begun::default());
+/// Reads the session, unless nothing in this launch depends on it.
+async fn read_session(ctx: &EngineContext, request: &RunRequest) -> Result<PriorSession, LaunchFailure> {
+    let has_servers = request.assignment.profile.tools.allows_external() && !ctx.pool.is_empty();
+    let may_have_moved = !ctx.project.former.is_empty();
+    if !has_servers && !may_have_moved && request.worktree_notes.is_empty() {
+        return Ok(PriorSession::default());
     }
-    Begun::read(&request.session, &request.worktree).await.map_err(|error| refused_by_store(&error))
+    PriorSession::read(&request.session, &request.worktree).await.map_err(|error| refused_by_store(&error))
 }
 
 fn setup(
-    parts: &Arc<Parts>,
-    chosen: Chosen,
-    bench: Bench,
+    ctx: &Arc<EngineContext>,
+    chosen: ChosenModel,
+    tools: RunTools,
     request: RunRequest,
-) -> (Setup, mpsc::UnboundedReceiver<RunCommand>) {
-    let RunRequest { run, assignment, worktree, mut news, notes, purse, inbox, snapshots, ids, clock, .. } = request;
+) -> (RunSetup, mpsc::UnboundedReceiver<RunCommand>) {
+    let RunRequest {
+        run,
+        assignment,
+        worktree,
+        mut worktree_notes,
+        startup_notes,
+        budget,
+        inbox,
+        snapshots,
+        ids,
+        clock,
+        ..
+    } = request;
     let Assignment { order, profile } = assignment.as_ref();
     let node = &order.node;
-    // Events reach the engine from the store, in the order of the disk.
+    // Events reach the engine through the store, in the order of the file.
     let (events, _) = mpsc::unbounded_channel();
-    let card = Card {
+    let brief = TaskBrief {
         task: node.id,
         title: node.title.clone(),
         description: node.description.clone(),
-        above: order.above.clone(),
+        parent: order.above.clone(),
         branch: order.place.as_ref().map(|place| place.branch.clone()),
         folder: worktree.clone(),
         budget: node.budget,
     };
-    let life = if order.place.is_none() { parts.settings.cache.root } else { parts.settings.cache.child };
+    let ttl = if order.place.is_none() { ctx.settings.cache.root } else { ctx.settings.cache.child };
     let config = SessionConfig {
         model: chosen.model.clone(),
         wire: chosen.wire,
         tools: Vec::new(),
-        system: prompt::system(&own_words(&assignment)),
-        cache: CachePolicy { prefix: life, messages: life },
+        system: prompt::system(&agent_prompt(&assignment)),
+        cache: CachePolicy { prefix: ttl, messages: ttl },
         max_output: chosen.facts.max_output,
-        effort: profile.profile.effort.clone().or_else(|| parts.settings.effort.clone()),
+        effort: profile.profile.effort.clone().or_else(|| ctx.settings.effort.clone()),
     };
-    news.extend(notes);
+    worktree_notes.extend(startup_notes);
     let preparer = WorktreePreparer {
-        card,
+        brief,
         worktree,
         config,
-        toolbox: bench.toolbox,
-        notes: news,
-        cwd: Arc::clone(&bench.context.cwd),
+        tool_source: tools.source,
+        notes: worktree_notes,
+        cwd: Arc::clone(&tools.context.cwd),
         tools: Mutex::default(),
         ids: ids.clone(),
         clock: Arc::clone(&clock),
     };
-    let setup = Setup {
+    let setup = RunSetup {
         task: node.id,
         run,
-        store: parts.store.clone(),
+        store: ctx.store.clone(),
         provider: chosen.provider,
         gate: chosen.gate,
         facts: chosen.facts,
@@ -146,24 +161,24 @@ fn setup(
             window: Some(chosen.facts.window),
             can_count: chosen.wire == Wire::Anthropic,
             max_turns: profile.profile.max_turns,
-            budgeted: purse.is_limited(),
-            may_repeat: false,
+            budgeted: budget.is_limited(),
         },
-        tools: bench.context,
+        tools: tools.context,
         preparer: Arc::new(preparer),
-        keeper: Some(snapshots),
-        purse,
+        snapshotter: Some(snapshots),
+        budget,
         ids,
         clock,
         events,
-        completions: bench.completions,
-        rest: Rest::Leave,
+        completions: tools.completions,
+        when_idle: WhenIdle::Exit,
     };
     (setup, inbox)
 }
 
-/// Returns what only this agent is told: its place in the tree, and its profile's words.
-fn own_words(assignment: &Assignment) -> String {
+/// Returns the part of the system prompt that is specific to this agent: its position in the tree and its profile's
+/// prompt.
+fn agent_prompt(assignment: &Assignment) -> String {
     let place = match (&assignment.order.place, assignment.may_delegate()) {
         (None, _) => include_str!("../../../assets/prompts/root.md"),
         (Some(_), true) => include_str!("../../../assets/prompts/task.md"),
@@ -172,12 +187,12 @@ fn own_words(assignment: &Assignment) -> String {
     format!("{}\n\n{}", place.trim(), assignment.profile.profile.prompt)
 }
 
-impl Keeper for Snapshots {
-    fn begin(&self) -> BoxFuture<'static, ()> {
+impl FileSnapshotter for TurnSnapshotter {
+    fn snapshot_start(&self) -> BoxFuture<'static, ()> {
         self.take_first()
     }
 
-    fn keep(&self, turn: TurnId) -> BoxFuture<'static, ()> {
+    fn snapshot_turn(&self, turn: TurnId) -> BoxFuture<'static, ()> {
         self.take(turn)
     }
 }

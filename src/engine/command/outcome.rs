@@ -1,14 +1,14 @@
-//! What a command came to, as data. Each front end says it in its own words, with its own keys or commands.
+//! Outcomes of commands, as data. Each front end words its own sentences; [`super::sentence`] has the shared ones.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::{AskId, MessageId, TaskId};
-use crate::engine::review::{Extent, How, Solving};
+use crate::engine::review::{DraftedConflicts, MergeStrategy, RewindScope};
 use crate::model::Image;
 
-/// What a command came to.
+/// The outcome of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -16,57 +16,53 @@ pub enum Outcome {
     Created {
         task: TaskId,
         title: String,
-        start: Begun,
+        start: StartOutcome,
     },
     Sent {
         message: MessageId,
-        /// No agent was at work on the task: one is started to read it.
+        /// The task has no run, so one is started to read the message.
         wakes: bool,
     },
-    /// The user has been asked.
+    /// The question was put to the user.
     Asked(AskId),
-    /// The agent of the task was told to do it.
+    /// The task's agent was sent a message that asks it to do this.
     AgentAsked(MessageId),
-    /// How many agents were stopped, or kept from beginning.
+    /// Number of agents that were stopped or kept from starting.
     Stopped {
         agents: usize,
     },
     Closed {
         task: TaskId,
-        /// It is recurring: it is pending now, not closed.
+        /// The task is recurring, so it is pending now instead of closed.
         recurs: bool,
-        set_aside: SetAside,
+        set_aside: ArchivedWork,
     },
     Reset {
         recurs: bool,
     },
     Restored(RestoredWorktree),
-    /// A deleted task is in the tree again.
-    Revived(Revived),
-    /// A conversation was copied.
+    /// A deleted task was restored.
+    Revived(RevivedTask),
     Copied {
         events: usize,
     },
     Merged {
         task: TaskId,
-        how: How,
+        how: MergeStrategy,
         target: String,
-        /// The checkout that has the new files. `None` if only the branch moved.
+        /// The checkout with the new files. `None` if only the branch moved.
         checkout: Option<PathBuf>,
     },
-    /// The merge is made when the agent of `host` pauses: it works where the target is checked out.
+    /// The merge runs when the agent of `host` pauses: it works where the target is checked out.
     MergeQueued {
         task: TaskId,
         target: String,
         host: TaskId,
-        /// The title of the host.
         host_title: String,
     },
-    /// The queued merge will not be made.
     MergeCancelled {
         target: String,
     },
-    /// The target has everything already.
     NothingToMerge {
         target: String,
     },
@@ -74,69 +70,68 @@ pub enum Outcome {
         target: String,
         checkout: Option<PathBuf>,
     },
-    /// The task's branch has everything that the target has.
+    /// The task's branch already contains the target.
     UpToDate {
         target: String,
     },
-    /// The check succeeded.
     Verified {
         command: String,
         duration_ms: u64,
     },
     Rewound {
         task: TaskId,
-        extent: Extent,
+        extent: RewindScope,
     },
     Redone,
-    /// The files to edit, in this order.
-    ConflictDrafts(Solving),
+    /// The files to edit, in order.
+    ConflictDrafts(DraftedConflicts),
     Attached(Image),
 }
 
-/// Whether a new task has begun.
+/// Whether a new task has started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Begun {
+pub enum StartOutcome {
     Yes,
-    /// It was not to begin yet.
+    /// It was created to start later.
     No,
-    /// Its first message could not be written yet. That is tried again until it can.
+    /// Writing its first message failed and is retried.
     Delayed {
         reason: String,
     },
 }
 
-/// What was kept of a worktree that was removed.
+/// The archived parts of a removed worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetAside {
-    /// Work that was not merged is in the task's archive.
+pub struct ArchivedWork {
+    /// Unmerged work is in the task's archive.
     pub archived: bool,
-    /// Where what could not be archived is.
+    /// The folder with files that could not be archived.
     pub files: Option<PathBuf>,
-    /// Where conflicts that the user was solving by hand are.
+    /// The folder with conflict drafts that the user was editing.
     pub drafts: Option<PathBuf>,
 }
 
-/// A worktree that is back, with what became of changes that were not committed.
+/// A restored worktree, and the state of its uncommitted changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RestoredWorktree {
     Clean,
-    /// So many files are changed and not committed, as before.
+    /// Number of files with uncommitted changes.
     Uncommitted(usize),
-    /// The branch has moved on: what was not committed stays in this archive.
+    /// The branch has new commits, so uncommitted changes stay in this archive.
     Archived(String),
 }
 
-/// A deleted task that is in the tree again.
+/// A deleted task that was restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Revived {
+pub struct RevivedTask {
     pub title: String,
-    /// The title of the task above.
+    /// The title of the parent task.
     pub parent: String,
-    /// How many tasks below it are back, too.
+    /// Number of restored tasks below it.
     pub sub_tasks: usize,
-    /// The title of each task that had a worktree, and whether that is back. If not, why.
+    /// The title of each task that had a worktree, with the restored worktree or the reason why it is missing.
     pub worktrees: Vec<(String, Result<RestoredWorktree, String>)>,
 }
 

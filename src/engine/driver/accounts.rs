@@ -1,40 +1,40 @@
-//! The limits that runs pay from: one account for each, shared by everybody whom it limits, for as long as the project is
-//! open. A limit that changes is changed for those who are at work, too.
+//! The budget accounts of a project. All runs that share a limit share its account, for as long as the project is
+//! open. A changed limit applies to running agents at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::base::{MicroUsd, TaskId};
-use crate::engine::machine::AccountOrder;
-use crate::provider::purse::{Account, Purse};
+use crate::engine::machine::BudgetLimit;
+use crate::provider::budget::{Budget, BudgetAccount};
 
-/// What stands for a limit that was lifted.
+/// Replaces a limit that was removed.
 const NO_LIMIT: MicroUsd = MicroUsd(u64::MAX);
 
-/// Every account, by whose limit it is. Nobody's is the project's.
+/// The accounts by the task that owns the limit. `None` is the project's own account.
 #[derive(Default)]
-pub(super) struct Accounts(BTreeMap<Option<TaskId>, Arc<Account>>);
+pub(super) struct Accounts(BTreeMap<Option<TaskId>, Arc<BudgetAccount>>);
 
 impl Accounts {
-    /// Returns what a run pays from.
-    pub(super) fn purse(&mut self, orders: &[AccountOrder]) -> Purse {
-        Purse::new(orders.iter().map(|order| (order.scope, self.account(order))).collect())
+    /// Returns the budget of a run.
+    pub(super) fn budget(&mut self, orders: &[BudgetLimit]) -> Budget {
+        Budget::new(orders.iter().map(|order| (order.scope, self.account(order))).collect())
     }
 
-    fn account(&mut self, order: &AccountOrder) -> Arc<Account> {
+    fn account(&mut self, order: &BudgetLimit) -> Arc<BudgetAccount> {
         let Some(account) = self.0.get(&order.owner) else {
-            let account = Account::new(order.limit, order.spent);
+            let account = BudgetAccount::new(order.limit, order.spent);
             self.0.insert(order.owner, Arc::clone(&account));
             return account;
         };
         account.set_limit(order.limit);
-        // What nobody else holds nobody pays from.
+        // Without another holder, no run is spending from the account.
         account.reconcile(order.spent, Arc::strong_count(account) > 1);
         Arc::clone(account)
     }
 
-    /// Takes note of what a task may cost from now on. Nothing: as much as it likes.
-    pub(super) fn limit(&self, owner: TaskId, limit: Option<MicroUsd>) {
+    /// Sets the limit of a task. `None` removes it.
+    pub(super) fn set_limit(&self, owner: TaskId, limit: Option<MicroUsd>) {
         if let Some(account) = self.0.get(&Some(owner)) {
             account.set_limit(limit.unwrap_or(NO_LIMIT));
         }

@@ -1,10 +1,10 @@
 use super::*;
 use crate::base::{IdSource, SystemClock};
 use crate::model::event::BudgetScope;
-use crate::provider::purse::BudgetVerdict;
+use crate::provider::budget::BudgetVerdict;
 
-fn order(owner: TaskId, limit: u64, spent: u64) -> AccountOrder {
-    AccountOrder { owner: Some(owner), scope: BudgetScope::Subtree, limit: MicroUsd(limit), spent: MicroUsd(spent) }
+fn order(owner: TaskId, limit: u64, spent: u64) -> BudgetLimit {
+    BudgetLimit { owner: Some(owner), scope: BudgetScope::Subtree, limit: MicroUsd(limit), spent: MicroUsd(spent) }
 }
 
 fn task() -> TaskId {
@@ -12,14 +12,14 @@ fn task() -> TaskId {
 }
 
 #[test]
-fn runs_before_and_after_a_change_of_the_limit_spend_the_same_money() {
+fn runs_before_and_after_a_change_of_the_limit_share_an_account() {
     let (mut accounts, task) = (Accounts::default(), task());
-    let mut before = accounts.purse(&[order(task, 100, 0)]);
-    let mut after = accounts.purse(&[order(task, 200, 0)]);
+    let mut before = accounts.budget(&[order(task, 100, 0)]);
+    let mut after = accounts.budget(&[order(task, 200, 0)]);
     before.spend(MicroUsd(150));
     after.spend(MicroUsd(50));
-    for purse in [&mut before, &mut after] {
-        let verdict = purse.reserve(MicroUsd(1));
+    for budget in [&mut before, &mut after] {
+        let verdict = budget.reserve(MicroUsd(1));
         assert_eq!(
             verdict,
             BudgetVerdict::Refused { scope: BudgetScope::Subtree, spent: MicroUsd(200), limit: MicroUsd(200) }
@@ -28,29 +28,29 @@ fn runs_before_and_after_a_change_of_the_limit_spend_the_same_money() {
 }
 
 #[test]
-fn a_limit_that_is_changed_or_lifted_counts_at_once() {
+fn a_changed_or_removed_limit_applies_at_once() {
     let (mut accounts, task) = (Accounts::default(), task());
-    let mut purse = accounts.purse(&[order(task, 100, 100)]);
-    assert!(matches!(purse.reserve(MicroUsd(1)), BudgetVerdict::Refused { .. }));
-    accounts.limit(task, Some(MicroUsd(1_000)));
-    assert_eq!(purse.reserve(MicroUsd(1)), BudgetVerdict::Granted);
-    accounts.limit(task, Some(MicroUsd(50)));
-    assert!(matches!(purse.reserve(MicroUsd(1)), BudgetVerdict::Refused { .. }));
-    accounts.limit(task, None);
-    assert_eq!(purse.reserve(MicroUsd(1)), BudgetVerdict::Granted);
+    let mut budget = accounts.budget(&[order(task, 100, 100)]);
+    assert!(matches!(budget.reserve(MicroUsd(1)), BudgetVerdict::Refused { .. }));
+    accounts.set_limit(task, Some(MicroUsd(1_000)));
+    assert_eq!(budget.reserve(MicroUsd(1)), BudgetVerdict::Granted);
+    accounts.set_limit(task, Some(MicroUsd(50)));
+    assert!(matches!(budget.reserve(MicroUsd(1)), BudgetVerdict::Refused { .. }));
+    accounts.set_limit(task, None);
+    assert_eq!(budget.reserve(MicroUsd(1)), BudgetVerdict::Granted);
 }
 
 #[test]
-fn what_the_sessions_say_was_spent_counts_unless_somebody_is_spending() {
+fn the_recorded_cost_replaces_the_balance_only_without_a_running_spender() {
     let (mut accounts, task) = (Accounts::default(), task());
-    let mut first = accounts.purse(&[order(task, 100, 0)]);
+    let mut first = accounts.budget(&[order(task, 100, 0)]);
     first.spend(MicroUsd(90));
-    // Another task has come below with what it cost; of what the first one spent the engine has not heard yet.
-    let mut second = accounts.purse(&[order(task, 100, 95)]);
+    // A task was moved below, with its cost. The engine does not know yet what the first run spent.
+    let mut second = accounts.budget(&[order(task, 100, 95)]);
     assert!(matches!(second.reserve(MicroUsd(1)), BudgetVerdict::Low { spent: MicroUsd(95), .. }));
-    drop(accounts.purse(&[order(task, 100, 10)]));
+    drop(accounts.budget(&[order(task, 100, 10)]));
     assert!(matches!(second.reserve(MicroUsd(1)), BudgetVerdict::Low { spent: MicroUsd(95), .. }));
     drop((first, second));
-    let mut alone = accounts.purse(&[order(task, 100, 10)]);
-    assert_eq!(alone.reserve(MicroUsd(1)), BudgetVerdict::Granted, "it was moved elsewhere, with what it cost");
+    let mut alone = accounts.budget(&[order(task, 100, 10)]);
+    assert_eq!(alone.reserve(MicroUsd(1)), BudgetVerdict::Granted, "the task was moved elsewhere, with its cost");
 }

@@ -1,4 +1,4 @@
-//! Effects, one by one.
+//! Executes the effects of the machine.
 
 use std::sync::{Arc, PoisonError};
 
@@ -8,30 +8,30 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use super::{Driver, Parts, Running};
+use super::{Driver, EngineContext, RunHandle};
 use crate::base::trace::Variant;
 use crate::base::{EventId, Fault, MessageId, TaskId};
 use crate::config::Layer;
-use crate::engine::command::{RestoredWorktree, SetAside};
-use crate::engine::machine::{BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Place, Timer};
-use crate::engine::recall;
+use crate::engine::command::{ArchivedWork, RestoredWorktree};
+use crate::engine::deleted_tasks;
+use crate::engine::machine::{BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Timer, WorktreeLocation};
 use crate::engine::update::Update;
-use crate::git::{self, Removal, Wanted};
+use crate::git::{self, Removal, WorktreeSpec};
 use crate::model::ask::Approval;
 use crate::model::event::{Body, Event};
 use crate::model::fork::Target;
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 use crate::model::run::Ending;
 use crate::store::{Sessions, StoreError};
 
 impl Driver {
     pub(super) fn perform(&mut self, effect: Effect) {
-        let parts = Arc::clone(&self.parts);
+        let ctx = Arc::clone(&self.ctx);
         match effect {
             Effect::Append { ticket, task, bodies } => {
-                let appended = self.parts.store.submit(task, None, bodies);
+                let appended = self.ctx.store.submit(task, None, bodies);
                 tokio::spawn(async move {
-                    parts.send(match appended.await {
+                    ctx.send(match appended.await {
                         Ok(_) => Input::Appended { ticket },
                         Err(error) => Input::AppendFailed { ticket, fault: error.into() },
                     });
@@ -39,7 +39,7 @@ impl Driver {
             }
             Effect::SendOnce { ticket, task, message, since } => {
                 tokio::spawn(async move {
-                    parts.send(match send_once(&parts, task, *message, since).await {
+                    ctx.send(match send_once(&ctx, task, *message, since).await {
                         Ok(()) => Input::Appended { ticket },
                         Err(error) => Input::AppendFailed { ticket, fault: error.into() },
                     });
@@ -47,8 +47,8 @@ impl Driver {
             }
             Effect::SaveTree { ticket, tree } => {
                 tokio::task::spawn_blocking(move || {
-                    let saved = parts.tree_file.lock().unwrap_or_else(PoisonError::into_inner).save(&tree);
-                    parts.send(match saved {
+                    let saved = ctx.tree_file.lock().unwrap_or_else(PoisonError::into_inner).save(&tree);
+                    ctx.send(match saved {
                         Ok(()) => Input::TreeSaved { ticket },
                         Err(error) => Input::TreeSaveFailed { ticket, fault: error.into() },
                     });
@@ -60,196 +60,201 @@ impl Driver {
                     running.cancel.cancel();
                 }
             }
-            // A run that is gone reads its session when it comes back.
-            Effect::Tell { task, command } => {
+            // A run that has ended reads its session when it starts again.
+            Effect::SendToRun { task, command } => {
                 if let Some(running) = self.runs.get(&task) {
                     let _ = running.inbox.send(command);
                 }
             }
-            Effect::Clear { task, place, branch, then } => {
+            Effect::RemoveWorktree { task, place, branch, then } => {
                 tokio::spawn(async move {
-                    let result = clear(&parts, task, place, branch).await;
-                    parts.send(Input::Cleared { then, result });
+                    let result = remove_worktree(&ctx, task, place, branch).await;
+                    ctx.send(Input::WorktreeRemoved { then, result });
                 });
             }
-            Effect::Restore { task, place, then } => {
+            Effect::RestoreWorktree { task, place, then } => {
                 tokio::spawn(async move {
-                    let wanted = Wanted { task, branch: place.branch, path: place.worktree };
-                    let result = parts.worktrees.restore(&wanted).await;
+                    let spec = WorktreeSpec { task, branch: place.branch, path: place.worktree };
+                    let result = ctx.worktrees.restore(&spec).await;
                     let result = result.map(restored_worktree).map_err(Fault::from);
-                    parts.send(Input::Restored { then, result });
+                    ctx.send(Input::WorktreeRestored { then, result });
                 });
             }
-            Effect::Recall { task, known, then } => {
+            Effect::ReadDeletedTask { task, known, then } => {
                 tokio::task::spawn_blocking(move || {
-                    let result = recall::subtree(parts.store.sessions(), task, &known);
-                    parts.send(Input::Recalled { then, result: result.map_err(Fault::from) });
+                    let result = deleted_tasks::subtree(ctx.store.sessions(), task, &known);
+                    ctx.send(Input::DeletedTaskRead { then, result: result.map_err(Fault::from) });
                 });
             }
-            Effect::Copy { from, to, title, description, then } => {
+            Effect::CopyConversation { from, to, title, description, then } => {
                 tokio::spawn(async move {
                     let target = Target { source: from, title, description };
-                    let copied =
-                        parts.store.copy_session(from, to, move |events: &[Event]| target.closing(events)).await;
+                    let copied = ctx.store.copy_session(from, to, move |events: &[Event]| target.closing(events)).await;
                     let result = copied.map(|events| events.len()).map_err(Fault::from);
-                    parts.send(Input::Copied { then, result });
+                    ctx.send(Input::ConversationCopied { then, result });
                 });
             }
-            Effect::Work { task, job } => {
+            Effect::RunJob { task, job } => {
                 let span = tracing::debug_span!("job", %task, job = %Variant(&*job));
                 let work = async move {
-                    let begun = Instant::now();
-                    let worked = super::working::carry_out(&parts, task, *job).await;
-                    tracing::debug!(result = %Variant(&worked), took = ?begun.elapsed());
-                    parts.send(Input::Worked(Box::new(worked)));
+                    let started = Instant::now();
+                    let outcome = super::jobs::run_job(&ctx, task, *job).await;
+                    tracing::debug!(result = %Variant(&outcome), took = ?started.elapsed());
+                    ctx.send(Input::JobDone(Box::new(outcome)));
                 };
                 tokio::spawn(work.instrument(span));
             }
-            Effect::Decide(decision) => {
+            Effect::SaveDecision(decision) => {
                 tokio::task::spawn_blocking(move || {
                     let approved = decision.approved;
-                    let result = keep_decision(&parts, &decision.approval, approved);
-                    let brings_letters = match &decision.approval {
+                    let result = save_decision(&ctx, &decision.approval, approved);
+                    let unblocks_messages = match &decision.approval {
                         Approval::McpServer { hash } => {
                             if approved && result.is_ok() {
-                                parts.pool.approve(hash);
+                                ctx.pool.approve(hash);
                             }
                             false
                         }
                         Approval::RecurringTask { .. } | Approval::SetupHook { .. } => false,
                         Approval::Project { .. } => true,
                     };
-                    parts.send(Input::Decided { decision, result });
-                    if brings_letters {
-                        parts.post.collect();
+                    ctx.send(Input::DecisionSaved { decision, result });
+                    if unblocks_messages {
+                        ctx.project_inbox.collect();
                     }
                 });
             }
-            Effect::DiscardLetter { message } => {
-                tokio::task::spawn_blocking(move || parts.post.received(message));
+            Effect::DiscardEnvelope { message } => {
+                tokio::task::spawn_blocking(move || ctx.project_inbox.remove_envelope(message));
             }
-            Effect::WriteDown { change, then } => self.write_plan_down(change, then),
-            Effect::Wake { timer, at } => self.wake_at(timer, at),
+            Effect::WritePlan { change, then } => self.write_plan(change, then),
+            Effect::SetTimer { timer, at } => self.set_timer(timer, at),
             Effect::Reply { id, result } => {
                 if let Some(reply) = self.replies.remove(&id) {
                     let _ = reply.send(result);
                 }
             }
-            Effect::Notify(notice) => self.parts.feed.tell(&Update::Notice { notice }),
+            Effect::Notify(notice) => self.ctx.feed.publish(&Update::Notice { notice }),
             Effect::Ended => self.over = true,
         }
     }
 
-    fn wake_at(&mut self, timer: Timer, at: crate::base::Timestamp) {
-        let wait = at.since(self.parts.clock.now());
-        let parts = Arc::clone(&self.parts);
-        let ring = async move {
+    fn set_timer(&mut self, timer: Timer, at: crate::base::Timestamp) {
+        let wait = at.since(self.ctx.clock.now());
+        let ctx = Arc::clone(&self.ctx);
+        let fire = async move {
             tokio::time::sleep(wait).await;
-            parts.send(Input::Timer { timer });
+            ctx.send(Input::Timer { timer });
         };
-        self.timers.insert(timer, AbortOnDropHandle::new(tokio::spawn(ring)));
+        self.timers.insert(timer, AbortOnDropHandle::new(tokio::spawn(fire)));
     }
 
     fn launch(&mut self, order: LaunchOrder) {
         let task = order.node.id;
-        // Made before the run reads its session, so that nothing falls in between.
+        // Created before the run reads its session, so that no command is lost.
         let (inbox, commands) = mpsc::unbounded_channel();
         let cancel = CancellationToken::new();
-        let purse = self.accounts.purse(&order.accounts);
-        let (parts, backend) = (Arc::clone(&self.parts), Arc::clone(&self.backend));
-        let work = super::launch::launch(Arc::clone(&parts), backend, order, commands, purse, cancel.clone());
+        let budget = self.accounts.budget(&order.accounts);
+        let (ctx, backend) = (Arc::clone(&self.ctx), Arc::clone(&self.backend));
+        let work = super::launch::launch(Arc::clone(&ctx), backend, order, commands, budget, cancel.clone());
         let running = AbortOnDropHandle::new(tokio::spawn(work));
-        let watched = async move {
+        let supervised = async move {
             let ending = running.await.unwrap_or_else(|failure| {
                 Some(Ok(Ending::Exited(crate::model::event::Exit::Interrupted(
-                    crate::model::event::InterruptReason::Internal(format!("a fault in Matrix itself: {failure}")),
+                    crate::model::event::InterruptReason::Internal(format!("internal error: {failure}")),
                 ))))
             });
             if let Some(ending) = ending {
-                parts.send(Input::RunOver { task, ending });
+                ctx.send(Input::RunOver { task, ending });
             }
         };
-        let watched = AbortOnDropHandle::new(tokio::spawn(watched));
-        self.runs.insert(task, Running { inbox, cancel, _task: watched });
+        let supervised = AbortOnDropHandle::new(tokio::spawn(supervised));
+        self.runs.insert(task, RunHandle { inbox, cancel, _task: supervised });
     }
 
-    /// Looks at an event on its way to the machine: after work in a worktree its difference is measured anew.
-    pub(super) fn noticed(&mut self, task: TaskId, event: &Event) {
+    /// Reacts to an event before the machine sees it: measures the worktree and scans for conflicts after a change.
+    pub(super) fn on_event_saved(&mut self, task: TaskId, event: &Event) {
         match &event.body {
-            // A turn that changed no file leaves no snapshot, and its difference is what it was.
+            // A turn that changed no files has no snapshot, so its diff is unchanged.
             Body::Snapshot(_) | Body::RunEnded(_) | Body::Work(_) => {
                 self.measure(task);
-                self.sweep_soon();
+                self.schedule_conflict_scan();
             }
-            Body::TurnEnded(_) => self.sweep_soon(),
-            Body::Message(Message { id, from: Source::CrossProject { .. }, .. }) => self.parts.post.received(*id),
+            Body::TurnEnded(_) => self.schedule_conflict_scan(),
+            Body::Message(Message { id, from: MessageSource::CrossProject { .. }, .. }) => {
+                self.ctx.project_inbox.remove_envelope(*id);
+            }
             _ => {}
         }
     }
 }
 
-/// Saves what the user decided: about a changed list of tools, or in the project's own settings.
-pub(super) fn keep_decision(parts: &Parts, approval: &Approval, approved: bool) -> Result<(), Fault> {
-    let said =
-        |error: &dyn std::fmt::Display| Fault::environment(format!("the settings could not be changed: {error}"));
+/// Saves a decision of the user in the tool list file or in the project's local settings.
+pub(super) fn save_decision(ctx: &EngineContext, approval: &Approval, approved: bool) -> Result<(), Fault> {
+    let failed = |error: &dyn std::fmt::Display| Fault::environment(format!("cannot change the settings: {error}"));
     if let Approval::McpServer { hash } = approval
-        && parts.tool_lists.decide(hash, approved).map_err(|error| said(&error))?
+        && ctx.tool_lists.decide(hash, approved).map_err(|error| failed(&error))?
     {
         return Ok(());
     }
-    parts.settings_files.change(Layer::Local, |edit| edit.decide(approval, approved)).map_err(|mut fault| {
-        fault.message = format!("the settings could not be changed: {}", fault.message);
+    ctx.settings_files.change(Layer::Local, |edit| edit.decide(approval, approved)).map_err(|mut fault| {
+        fault.message = format!("cannot change the settings: {}", fault.message);
         fault
     })
 }
 
-/// Says that a launch came to nothing.
-pub(super) fn failed(parts: &Parts, task: TaskId, failure: LaunchFailure) {
-    parts.send(Input::LaunchFailed { task, failure });
+pub(super) fn report_launch_failure(ctx: &EngineContext, task: TaskId, failure: LaunchFailure) {
+    ctx.send(Input::LaunchFailed { task, failure });
 }
 
-async fn clear(parts: &Parts, task: TaskId, place: Place, branch: BranchFate) -> Result<SetAside, Fault> {
+async fn remove_worktree(
+    ctx: &EngineContext,
+    task: TaskId,
+    place: WorktreeLocation,
+    branch: BranchFate,
+) -> Result<ArchivedWork, Fault> {
     let fate = match branch {
         BranchFate::Keep => git::BranchFate::Keep,
         BranchFate::Delete => git::BranchFate::Delete,
     };
-    // Whatever was started for the task must not go on writing where nobody looks any more.
-    crate::process::end_marked(crate::process::environment::TASK_MARKER, task.to_string(), crate::process::GRACE).await;
-    let bases = vec![place.base, parts.project.base_branch.clone()];
+    // Kill the task's processes first: they could write to files that are being removed.
+    crate::process::terminate_marked(crate::process::environment::TASK_MARKER, task.to_string(), crate::process::GRACE)
+        .await;
+    let bases = vec![place.base, ctx.project.base_branch.clone()];
     let removal = Removal { task, path: place.worktree, branch: place.branch, fate, bases };
-    let removed = parts.worktrees.remove(&removal).await?;
-    let drafts = drop_drafts(parts, task).await.map(|kept| kept.path);
-    Ok(SetAside { archived: removed.archive.is_some(), files: removed.aside, drafts })
+    let removed = ctx.worktrees.remove(&removal).await?;
+    let drafts = drop_drafts(ctx, task).await.map(|drafts| drafts.path);
+    Ok(ArchivedWork { archived: removed.archive.is_some(), files: removed.aside, drafts })
 }
 
-/// Removes drafts of solved conflicts that nobody needs any more. Returns what the person has worked on, which stays.
-pub(super) async fn drop_drafts(parts: &Parts, task: TaskId) -> Option<git::merge::Drafts> {
-    parts.worktrees.drop_drafts(task).await.unwrap_or_else(|error| {
-        tracing::warn!(%task, %error, "drafts of solved conflicts could not be removed");
+/// Removes drafts of resolved conflicts that are no longer needed. Returns those that the user has edited, which stay.
+pub(super) async fn drop_drafts(ctx: &EngineContext, task: TaskId) -> Option<git::merge::TaskDrafts> {
+    ctx.worktrees.drop_drafts(task).await.unwrap_or_else(|error| {
+        tracing::warn!(%task, %error, "conflict drafts could not be removed");
         None
     })
 }
 
-fn restored_worktree(restored: git::Restored) -> RestoredWorktree {
+fn restored_worktree(restored: git::RestoreOutcome) -> RestoredWorktree {
     match restored.uncommitted {
         git::Uncommitted::None => RestoredWorktree::Clean,
         git::Uncommitted::Restored(files) => RestoredWorktree::Uncommitted(files.len()),
-        git::Uncommitted::Kept { archive } => RestoredWorktree::Archived(archive),
+        git::Uncommitted::Archived { archive } => RestoredWorktree::Archived(archive),
     }
 }
 
-/// Puts a message into a session that does not have it.
-async fn send_once(parts: &Parts, task: TaskId, message: Message, since: EventId) -> Result<(), StoreError> {
-    parts.store.mend(task).await?;
-    let (sessions, id) = (parts.store.sessions().clone(), message.id);
+/// Appends a message unless the session already has it.
+async fn send_once(ctx: &EngineContext, task: TaskId, message: Message, since: EventId) -> Result<(), StoreError> {
+    ctx.store.repair(task).await?;
+    let (sessions, id) = (ctx.store.sessions().clone(), message.id);
     let found = tokio::task::spawn_blocking(move || has_message(&sessions, task, id, since)).await;
     if !found.map_err(|_| StoreError::Closed)?? {
-        parts.store.submit(task, None, vec![Body::from(message)]).await?;
+        ctx.store.submit(task, None, vec![Body::from(message)]).await?;
     }
     Ok(())
 }
 
-/// Tells whether a session has a message among what came after `since`.
+/// Returns true if a session has a message among the events after `since`.
 fn has_message(sessions: &Sessions, task: TaskId, id: MessageId, since: EventId) -> Result<bool, StoreError> {
     const PAGE: usize = 64;
     let is_it = |event: &Event| matches!(&event.body, Body::Message(message) if message.id == id);
@@ -258,7 +263,7 @@ fn has_message(sessions: &Sessions, task: TaskId, id: MessageId, since: EventId)
         if page.events.iter().any(is_it) {
             return Ok(true);
         }
-        // Ids grow with time: what is older than the end that is told of cannot tell of it.
+        // Ids grow with time, so the message cannot be before `since`.
         let older = page.events.first().is_none_or(|event| event.id < since);
         match page.older.filter(|_| !older) {
             Some(cursor) => page = sessions.page_before(task, cursor, PAGE)?,

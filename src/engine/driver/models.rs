@@ -1,5 +1,5 @@
-//! Which model an agent gets and how it is reached, from the settings. Endpoints are shared by all runs of a project,
-//! and so are the gates in front of them.
+//! Chooses the model of an agent and its endpoint from the settings. All runs of a project share endpoints and their
+//! rate gates.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,154 +13,154 @@ use crate::base::{Clock, Fault};
 use crate::config::settings::{AuthGroup, ModelFacts, OpenAiApi, Provider as Vendor};
 use crate::config::{Profile, Settings};
 use crate::model::conversation::Wire;
-use crate::provider::catalogue::{Override, UnknownFacts};
+use crate::provider::catalogue::{ModelOverride, UnknownModelInfo};
 use crate::provider::http::{HttpProvider, Timeouts};
 use crate::provider::scripted::ScriptedProvider;
-use crate::provider::{ApiError, Catalogue, Credential, Facts, Gate, Gates, Listed, Prices, Provider};
+use crate::provider::{ApiError, Catalogue, Credential, ListedModel, ModelInfo, Prices, Provider, RateGate, RateGates};
 
-/// The models that are taken where the person has not chosen one.
+/// The models that are used unless the user has chosen one.
 const DEFAULT_ANTHROPIC: &str = "claude-sonnet-4-6";
 const DEFAULT_OPENAI: &str = "gpt-5.2";
 const SCRIPTED: &str = "scripted";
-/// What is assumed of a scripted model: nothing about it costs anything.
-const SCRIPTED_FACTS: Facts = Facts { window: 200_000, max_output: 32_000, prices: None };
+/// The properties of a scripted model. It costs nothing.
+const SCRIPTED_FACTS: ModelInfo = ModelInfo { window: 200_000, max_output: 32_000, prices: None };
 
-/// What the person said on the command line, for this time only.
+/// Options from the command line. They apply to this invocation only.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct CommandLineChoice {
     pub auth: Option<String>,
     pub model: Option<String>,
 }
 
-/// What a profile asks for, with the places where it does.
+/// The model that a profile asks for. Each value comes with its place in the profile file.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct ModelRequest {
     pub auth: Option<(String, String)>,
     pub model: Option<(String, String)>,
 }
 
-impl Wish {
+impl ModelRequest {
     pub fn of(profile: &Profile) -> Self {
         let with_place = |value: &Option<String>, field| value.clone().map(|value| (value, profile.place(field)));
         Self { auth: with_place(&profile.auth, "auth"), model: with_place(&profile.model, "model") }
     }
 }
 
-/// The short names that agent files use for models, and what they mean.
+/// The short model names that profiles use, with the full names.
 const SHORT_NAMES: [(&str, &str); 3] =
     [("opus", "claude-opus-4-7"), ("sonnet", "claude-sonnet-4-6"), ("haiku", "claude-haiku-4-5")];
 
-/// A model and the way to it.
-pub struct Chosen {
+/// A model and its endpoint.
+pub struct ChosenModel {
     pub provider: Arc<dyn Provider>,
-    pub gate: Arc<Gate>,
+    pub gate: Arc<RateGate>,
     pub wire: Wire,
     pub model: String,
-    /// The group whose credential is used. `None` for a demo's script.
+    /// The auth group that provides the credential. `None` for a demo script.
     pub auth_group: Option<String>,
-    pub facts: Facts,
+    pub facts: ModelInfo,
     pub catalogue: Catalogue,
-    /// The catalogue with the endpoint's own list, if that has not come yet.
+    /// Resolves to the catalogue with the endpoint's own list, if that was not available in time.
     pub late_catalogue: Option<LateCatalogue>,
 }
 
-/// Why an auth group did not say which models it has.
+/// Why an auth group could not list its models.
 #[derive(Debug, thiserror::Error)]
-pub enum Unanswered {
-    /// It is not set up so that it could be asked.
+pub enum ListingError {
+    /// The group is not configured well enough to ask it.
     #[error("{0}")]
     Setup(#[from] Fault),
     #[error(transparent)]
     Api(#[from] ApiError),
 }
 
-/// How long an endpoint may take to list its models before a launch goes on without.
+/// How long an endpoint may take to list its models.
 const LISTING_LIMIT: Duration = Duration::from_secs(10);
-/// How long a launch waits for the list where enough is known without it. What comes later is taken up by the run.
-const LISTING_PATIENCE: Duration = Duration::from_millis(300);
-/// How long one that did not is not asked again: those who waited for the same answer need not wait for the next.
-const FAILURE_STANDS: Duration = Duration::from_secs(5);
-/// The same where enough is known without it. Many endpoints have no list at all.
-const NEEDLESS_FAILURE_STANDS: Duration = Duration::from_secs(15 * 60);
+/// How long a launch waits for the list if the model is known without it. The run uses a later list when it arrives.
+const LISTING_WAIT: Duration = Duration::from_millis(300);
+/// How long a failed listing is not repeated: launches that wait for the same list should not wait twice.
+const FAILURE_TTL: Duration = Duration::from_secs(5);
+/// The same for a model that is known without the list. Many endpoints have no list at all.
+const OPTIONAL_FAILURE_TTL: Duration = Duration::from_secs(15 * 60);
 
-/// What an endpoint says of its models, once it does. `None` if it does not.
+/// Resolves to the catalogue with the endpoint's list. `None` if the endpoint cannot list its models.
 pub type LateCatalogue = BoxFuture<'static, Option<Catalogue>>;
 
-/// What an auth group said of its models.
 #[derive(Default)]
-enum Listing {
+enum ListingState {
     #[default]
     Unasked,
-    Known(Vec<Listed>),
+    Known(Vec<ListedModel>),
     Failed(Instant),
 }
 
-/// Every way to reach a model.
+/// The configured endpoints and models.
 pub struct Models {
     settings: Settings,
-    choice: Choice,
+    choice: CommandLineChoice,
     clock: Arc<dyn Clock>,
     timeouts: Timeouts,
-    gates: Gates,
-    /// A provider that stands for all of them: the demo's.
-    only: Option<Arc<dyn Provider>>,
+    gates: RateGates,
+    /// A provider that replaces all others, for the demo.
+    script: Option<Arc<dyn Provider>>,
     providers: Mutex<BTreeMap<String, Arc<dyn Provider>>>,
-    /// What each auth group said of its models. Whoever asks one group does not wait for another.
-    listed: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<Listing>>>>,
+    /// The model lists by auth group. A slow group does not delay the others.
+    listed: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<ListingState>>>>,
 }
 
 impl Models {
-    pub fn new(settings: Settings, choice: Choice, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(settings: Settings, choice: CommandLineChoice, clock: Arc<dyn Clock>) -> Self {
         Self {
             settings,
             choice,
             clock,
             timeouts: Timeouts::default(),
-            gates: Gates::default(),
-            only: None,
+            gates: RateGates::default(),
+            script: None,
             providers: Mutex::default(),
             listed: Mutex::default(),
         }
     }
 
-    /// Uses one scripted provider for everything.
-    pub fn scripted(mut self, provider: Arc<dyn Provider>) -> Self {
-        self.only = Some(provider);
+    /// Uses one scripted provider for all models.
+    pub fn with_script(mut self, provider: Arc<dyn Provider>) -> Self {
+        self.script = Some(provider);
         self
     }
 
-    /// Waits so long for endpoints, instead of as long as an agent does.
-    pub fn patience(mut self, timeouts: Timeouts) -> Self {
+    /// Overrides the timeouts of requests.
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// Asks the auth group `name` for its models: the cheapest way to learn that it is there and accepts its key.
-    pub async fn ask(&self, name: &str) -> Result<Vec<Listed>, Unanswered> {
+    /// Lists the models of an auth group. This is the cheapest way to check that the endpoint is reachable and accepts
+    /// the key.
+    pub async fn list(&self, name: &str) -> Result<Vec<ListedModel>, ListingError> {
         let (name, group) = self.settings.auth(name).map_err(Fault::from)?;
         let provider = self.provider(name, group)?;
         Ok(provider.models(CancellationToken::new()).await?)
     }
 
-    /// Returns what is known about a model, with what its endpoint said about it.
-    pub fn facts(&self, model: &str, listed: Vec<Listed>) -> Result<Facts, UnknownFacts> {
+    /// Returns the properties of a model, given the endpoint's list.
+    pub fn facts(&self, model: &str, listed: Vec<ListedModel>) -> Result<ModelInfo, UnknownModelInfo> {
         Catalogue::new(self.overrides()).with_listed(listed).facts(model)
     }
 
-    /// Returns the model of the root, or of any other task, as its profile wishes.
-    pub async fn choose(&self, is_root: bool, wish: &Wish) -> Result<Chosen, Fault> {
-        if let Some(provider) = &self.only {
-            return Ok(self.of_script(Arc::clone(provider), SCRIPTED, None));
+    /// Returns the model of the root or of another task.
+    pub async fn choose(&self, is_root: bool, request: &ModelRequest) -> Result<ChosenModel, Fault> {
+        if let Some(provider) = &self.script {
+            return Ok(self.scripted_model(Arc::clone(provider), SCRIPTED, None));
         }
-        let (name, group, model) = self.wanted(is_root, wish)?;
+        let (name, group, model) = self.resolve(is_root, request)?;
         let provider = self.provider(name, group)?;
         let wire = wire_of(group);
         if wire == Wire::Scripted {
-            return Ok(self.of_script(provider, model, Some(name)));
+            return Ok(self.scripted_model(provider, model, Some(name)));
         }
         let (catalogue, late_catalogue) = self.catalogue(name, model, &provider).await;
         let facts = catalogue.facts(model).map_err(|error| Fault::config(error.to_string()))?;
-        Ok(Chosen {
+        Ok(ChosenModel {
             provider,
             gate: self.gates.of(name),
             wire,
@@ -172,36 +172,41 @@ impl Models {
         })
     }
 
-    /// Returns the name of the root's model, if one is set up. Nobody is asked.
-    pub fn of_root(&self) -> Option<String> {
-        if self.only.is_some() {
+    /// Returns the name of the root's model, if one is configured. Makes no request.
+    pub fn root_model(&self) -> Option<String> {
+        if self.script.is_some() {
             return Some(SCRIPTED.to_owned());
         }
-        self.wanted(true, &Wish::default()).ok().map(|(_, _, model)| model.to_owned())
+        self.resolve(true, &ModelRequest::default()).ok().map(|(_, _, model)| model.to_owned())
     }
 
-    /// Returns which auth group and which model are asked for: by the command line, else by the profile, else by the
+    /// Returns the auth group and the model to use. The command line wins over the profile, and the profile over the
     /// settings.
-    pub fn wanted<'a>(&'a self, is_root: bool, wish: &'a Wish) -> Result<(&'a str, &'a AuthGroup, &'a str), Fault> {
-        let usual = if is_root { self.settings.root_auth() } else { self.settings.child_auth() };
-        let (name, group) = match (&self.choice.auth, &wish.auth) {
+    pub fn resolve<'a>(
+        &'a self,
+        is_root: bool,
+        request: &'a ModelRequest,
+    ) -> Result<(&'a str, &'a AuthGroup, &'a str), Fault> {
+        let configured_auth = if is_root { self.settings.root_auth() } else { self.settings.child_auth() };
+        let (name, group) = match (&self.choice.auth, &request.auth) {
             (Some(name), _) => self.settings.auth(name)?,
             (None, Some((name, place))) => self.settings.auth(name).map_err(|error| {
                 let fault = Fault::from(error);
                 Fault { message: format!("{place}: {}", fault.message), ..fault }
             })?,
-            (None, None) => usual.clone()?,
+            (None, None) => configured_auth.clone()?,
         };
-        // The usual model is one of the usual group: another one need not have it.
-        let is_usual = usual.is_ok_and(|(usual, _)| usual == name) || wish.auth.is_none();
+        // The configured model belongs to the configured group. Another group may not have it.
+        let is_configured_auth =
+            configured_auth.is_ok_and(|(configured_auth, _)| configured_auth == name) || request.auth.is_none();
         let configured = if is_root { self.settings.model.as_deref() } else { self.settings.child_model() };
-        let configured = configured.filter(|_| is_usual);
-        let wished = match (&self.choice.model, &wish.model) {
+        let configured = configured.filter(|_| is_configured_auth);
+        let requested = match (&self.choice.model, &request.model) {
             (Some(model), _) => Some(model.as_str()),
-            (None, Some((model, place))) => Some(known_as(model, place, name, group)?),
+            (None, Some((model, place))) => Some(model_name_for(model, place, name, group)?),
             (None, None) => configured,
         };
-        let model = match (wished, wire_of(group)) {
+        let model = match (requested, wire_of(group)) {
             (Some(model), _) => model,
             (None, Wire::Anthropic) => DEFAULT_ANTHROPIC,
             (None, Wire::OpenaiResponses) => DEFAULT_OPENAI,
@@ -214,12 +219,12 @@ impl Models {
         Ok((name, group, model))
     }
 
-    fn of_script(&self, provider: Arc<dyn Provider>, model: &str, group: Option<&str>) -> Chosen {
+    fn scripted_model(&self, provider: Arc<dyn Provider>, model: &str, group: Option<&str>) -> ChosenModel {
         let catalogue = Catalogue::new(self.overrides());
         let facts = catalogue.facts(model).unwrap_or(SCRIPTED_FACTS);
         let gate = self.gates.of(SCRIPTED);
         let auth_group = group.map(str::to_owned);
-        Chosen {
+        ChosenModel {
             provider,
             gate,
             wire: Wire::Scripted,
@@ -239,8 +244,8 @@ impl Models {
         let provider: Arc<dyn Provider> = match group.provider {
             Vendor::Scripted => {
                 let script = group.script.as_ref().ok_or_else(|| {
-                    Fault::config(format!("the auth group \"{name}\" is scripted and names no script"))
-                        .hint(format!("name one: `mxd config set authGroups.{name}.script PATH`"))
+                    Fault::config(format!("the auth group \"{name}\" is scripted but has no script"))
+                        .hint(format!("set one: `mxd config set authGroups.{name}.script PATH`"))
                 })?;
                 let scripted = ScriptedProvider::load(script, 1.0);
                 Arc::new(scripted.map_err(|error| Fault::config(error.to_string()))?)
@@ -259,8 +264,8 @@ impl Models {
         Ok(provider)
     }
 
-    /// Returns what is known of models. The endpoint's own list is asked for once. It is waited for only where nothing
-    /// else knows the model; else it comes later, as the second part.
+    /// Returns the model catalogue. The endpoint's list is requested once. If the model is known without it, a slow
+    /// list is returned as the second part instead of being waited for.
     async fn catalogue(
         &self,
         group: &str,
@@ -269,69 +274,68 @@ impl Models {
     ) -> (Catalogue, Option<LateCatalogue>) {
         let own = Catalogue::new(self.overrides());
         let is_known = own.facts(model).is_ok();
-        let (patience, failure_stands) =
-            if is_known { (LISTING_PATIENCE, NEEDLESS_FAILURE_STANDS) } else { (Duration::MAX, FAILURE_STANDS) };
+        let (wait, failure_ttl) =
+            if is_known { (LISTING_WAIT, OPTIONAL_FAILURE_TTL) } else { (Duration::MAX, FAILURE_TTL) };
         let listing = {
             let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(listed.entry(group.to_owned()).or_default())
         };
-        // On a task of its own: what it learns is for later launches too.
-        let asked = tokio::spawn(list(listing, Arc::clone(provider), failure_stands));
-        let with_own = own.clone();
-        let mut late =
-            asked.map(move |models| models.ok().flatten().map(|models| with_own.with_listed(models))).boxed();
-        match tokio::time::timeout(patience, &mut late).await {
+        // In its own task, so that later launches can use the result too.
+        let listing = tokio::spawn(list(listing, Arc::clone(provider), failure_ttl));
+        let base = own.clone();
+        let mut late = listing.map(move |models| models.ok().flatten().map(|models| base.with_listed(models))).boxed();
+        match tokio::time::timeout(wait, &mut late).await {
             Ok(catalogue) => (catalogue.unwrap_or(own), None),
             Err(_) => (own, Some(late)),
         }
     }
 
-    fn overrides(&self) -> BTreeMap<String, Override> {
+    fn overrides(&self) -> BTreeMap<String, ModelOverride> {
         self.settings.models.iter().map(|(model, facts)| (model.clone(), override_of(facts))).collect()
     }
 }
 
-/// Returns the models that an endpoint lists, asking it if it has not said so yet. `None` if it does not say, or did not
-/// a moment ago.
+/// Returns the models that an endpoint lists, from memory if possible. `None` if the request fails, or failed less
+/// than `failure_ttl` ago.
 async fn list(
-    listing: Arc<tokio::sync::Mutex<Listing>>,
+    listing: Arc<tokio::sync::Mutex<ListingState>>,
     provider: Arc<dyn Provider>,
-    failure_stands: Duration,
-) -> Option<Vec<Listed>> {
+    failure_ttl: Duration,
+) -> Option<Vec<ListedModel>> {
     let mut listing = listing.lock().await;
     match &*listing {
-        Listing::Known(models) => return Some(models.clone()),
-        Listing::Failed(when) if when.elapsed() < failure_stands => return None,
-        Listing::Unasked | Listing::Failed(_) => {}
+        ListingState::Known(models) => return Some(models.clone()),
+        ListingState::Failed(when) if when.elapsed() < failure_ttl => return None,
+        ListingState::Unasked | ListingState::Failed(_) => {}
     }
-    let asked = tokio::time::timeout(LISTING_LIMIT, provider.models(CancellationToken::new())).await;
-    match asked {
+    let listed = tokio::time::timeout(LISTING_LIMIT, provider.models(CancellationToken::new())).await;
+    match listed {
         Ok(Ok(models)) => {
-            *listing = Listing::Known(models.clone());
+            *listing = ListingState::Known(models.clone());
             Some(models)
         }
-        // It is asked again for a later run; what is missing is said by whoever needs it.
+        // A later run tries again. Callers report what they miss.
         Ok(Err(_)) | Err(_) => {
-            *listing = Listing::Failed(Instant::now());
+            *listing = ListingState::Failed(Instant::now());
             None
         }
     }
 }
 
-/// Returns the name that the group knows a profile's model by. A short name is one of a vendor: elsewhere it means
-/// nothing, and nothing else is taken for it.
-fn known_as<'a>(model: &'a str, place: &str, name: &str, group: &AuthGroup) -> Result<&'a str, Fault> {
+/// Returns the name by which the group knows a profile's model. Short names belong to a vendor; elsewhere they are an
+/// error.
+fn model_name_for<'a>(model: &'a str, place: &str, name: &str, group: &AuthGroup) -> Result<&'a str, Fault> {
     let Some((short, full)) = SHORT_NAMES.iter().find(|(short, _)| short.eq_ignore_ascii_case(model)) else {
         return Ok(model);
     };
     match wire_of(group) {
         Wire::Anthropic => Ok(full),
         Wire::Scripted => Ok(model),
-        Wire::OpenaiChat | Wire::OpenaiResponses => Err(Fault::config(format!(
-            "{place}: the profile wants the model \"{short}\", and the auth group \"{name}\" does not reach it"
-        ))
-        .hint("write the name of a model that the group has, or `model: inherit`")
-        .hint("or let your own profile choose another group: auth: NAME")),
+        Wire::OpenaiChat | Wire::OpenaiResponses => {
+            Err(Fault::config(format!("{place}: the auth group \"{name}\" does not have the model \"{short}\""))
+                .hint("write the name of a model that the group has, or `model: inherit`")
+                .hint("or let your own profile choose another group: auth: NAME"))
+        }
     }
 }
 
@@ -341,13 +345,13 @@ fn wire_of(group: &AuthGroup) -> Wire {
         (Vendor::Scripted, _) => Wire::Scripted,
         (Vendor::Openai, Some(OpenAiApi::Responses)) => Wire::OpenaiResponses,
         (Vendor::Openai, Some(OpenAiApi::Chat)) => Wire::OpenaiChat,
-        // Servers that are merely compatible speak the older interface.
+        // Compatible servers usually implement the older API.
         (Vendor::Openai, None) if group.base_url.is_some() => Wire::OpenaiChat,
         (Vendor::Openai, None) => Wire::OpenaiResponses,
     }
 }
 
-fn override_of(facts: &ModelFacts) -> Override {
+fn override_of(facts: &ModelFacts) -> ModelOverride {
     let prices = facts.prices.and_then(|prices| {
         Some(Prices {
             input: prices.input?.0,
@@ -357,7 +361,7 @@ fn override_of(facts: &ModelFacts) -> Override {
             cache_write_1h: prices.cache_write_1h.map(|price| price.0),
         })
     });
-    Override { window: facts.window, max_output: facts.max_output, prices }
+    ModelOverride { window: facts.window, max_output: facts.max_output, prices }
 }
 
 #[cfg(test)]

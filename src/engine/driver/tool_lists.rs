@@ -1,4 +1,4 @@
-//! The tool lists of a project's servers, on the disk: what was accepted, and what waits for the user's decision.
+//! Stores the tool lists of MCP servers: the accepted tools, and changes that wait for the user's decision.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ struct Format {
     servers: BTreeMap<String, KnownTools>,
 }
 
-/// What is known of the tools of every server.
+/// The known tools of every server.
 pub(in crate::engine) struct ToolListFile {
     file: VersionedFile,
     known: Mutex<BTreeMap<String, KnownTools>>,
@@ -36,7 +36,7 @@ impl std::fmt::Debug for ToolListFile {
 }
 
 impl ToolListFile {
-    /// Reads the file, if there is one. One that cannot be read is never overwritten; the lists begin anew.
+    /// Reads the file, if it exists. If it cannot be read, starts with empty lists and never overwrites it.
     pub(in crate::engine) fn load(path: PathBuf, incoming: mpsc::UnboundedSender<Incoming>) -> Self {
         let file = VersionedFile::new(Arc::new(RealDisk), path, VERSION);
         let read = file.load::<Format>().unwrap_or_else(|error| {
@@ -46,12 +46,12 @@ impl ToolListFile {
         Self { file, known: Mutex::new(read.unwrap_or_default().servers), incoming }
     }
 
-    /// Returns the changes of the servers called `names` that wait for a decision.
+    /// Returns the pending changes of the servers in `names`.
     pub(in crate::engine) fn changes(&self, names: &[String]) -> Vec<ToolChange> {
         changes(&self.locked()).into_iter().filter(|change| names.contains(&change.server)).collect()
     }
 
-    /// Carries out what the user decided about the list with this hash. Returns whether there is such a list.
+    /// Applies the user's decision about the list with this hash. Returns true if there is such a list.
     pub(in crate::engine) fn decide(&self, hash: &str, approved: bool) -> Result<bool, StoreError> {
         let mut known = self.locked();
         let mut after = known.clone();
@@ -84,7 +84,7 @@ impl ToolLists for ToolListFile {
         };
         if changed {
             if let Err(error) = self.save(&known) {
-                // What is in memory holds for this start; the next one compares with what was saved before.
+                // The new list applies until the project is closed. The next start compares with the saved one.
                 tracing::warn!(server, %error, "the list of a server's tools could not be saved");
             }
             let _ = self.incoming.send(Incoming::Input(Input::ToolsChanged { changes: changes(&known) }));

@@ -1,7 +1,7 @@
-//! What a repository or another project wants and only the user can allow: setup hooks, changed recurring tasks, messages.
+//! Approvals by the user: setup hooks, changed recurring tasks, messages from other projects.
 //!
-//! Each is asked about once. The id of the Ask follows from what it is about, so that a restart asks nothing twice and a
-//! changed file asks anew; the local settings keep the answer. Tool servers are asked about in `approving`.
+//! The user is asked about each once. The id of the Ask is derived from its subject, so a restart does not ask twice
+//! and a changed file asks again. The local settings keep the answer. MCP servers are in `server_approvals`.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use serde_json::json;
 
 use crate::base::{AskId, Fault, ProjectId, TaskId, Timestamp, text};
 use crate::config::Settings;
-use crate::config::recurring::Facts;
+use crate::config::recurring::PlanFacts;
 use crate::config::trust;
 use crate::engine::command::CommandId;
-use crate::engine::machine::approving::{Answered, Decision};
-use crate::engine::machine::asking::one_of_its_choices;
-use crate::engine::machine::editing::checked_title;
-use crate::engine::machine::running::Place;
-use crate::engine::machine::{Effect, Machine, Pending};
+use crate::engine::machine::asks::not_a_choice;
+use crate::engine::machine::edits::checked_title;
+use crate::engine::machine::scheduler::QueuePosition;
+use crate::engine::machine::server_approvals::{AnsweredAsk, ApprovalDecision};
+use crate::engine::machine::{AppendContinuation, Effect, Machine};
 use crate::engine::update::Level;
 use crate::model::ask::{Approval, AskMode, ChoiceId, Subject};
 use crate::model::event::{AskWithdrawn, Body};
@@ -24,10 +24,10 @@ use crate::model::message::Message;
 use crate::model::task::{Recurring, TaskNode};
 use crate::model::{Answer, Ask};
 
-/// How much of a script or of a message an Ask shows.
+/// Maximum number of bytes of a script or message in an Ask.
 const SHOWN_BYTES: usize = 4_000;
 
-/// What the user has decided.
+/// The decisions of the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approvals {
     approved: BTreeSet<Approval>,
@@ -53,7 +53,7 @@ impl Approvals {
         }
     }
 
-    /// Returns what the user decided about `what`. `None` if they have not been asked.
+    /// Returns the decision about `what`, or `None` if there is none yet.
     pub fn decision(&self, what: &Approval) -> Option<bool> {
         if self.approved.contains(what) {
             return Some(true);
@@ -68,13 +68,13 @@ impl Approvals {
         to.insert(what);
     }
 
-    /// Tells whether no recurring task was ever approved here, as in projects of earlier versions.
-    fn knows_no_recurring_task(&self) -> bool {
+    /// Returns true if no recurring task was ever approved here, as in projects of earlier versions.
+    fn has_no_approved_recurring_task(&self) -> bool {
         !self.approved.iter().any(|approval| matches!(approval, Approval::RecurringTask { .. }))
     }
 }
 
-/// Returns the id of the Ask about `what`. It has no time of its own: it is older than everything.
+/// Returns the id of the Ask about `what`. Its timestamp part is arbitrary.
 fn ask_id(what: &Approval) -> AskId {
     let hash = trust::hash(&json!(what));
     let bits = hash.get(..32).and_then(|digits| u128::from_str_radix(digits, 16).ok()).unwrap_or_default();
@@ -82,10 +82,10 @@ fn ask_id(what: &Approval) -> AskId {
 }
 
 impl Machine {
-    /// Asks about `what`, unless that is asked already.
+    /// Asks about `what`, unless that Ask is open.
     fn ask_approval(&mut self, task: TaskId, what: Approval, question: String, detail: String, labels: [&str; 2]) {
         let id = ask_id(&what);
-        let is_open = self.lives.get(&task).is_some_and(|life| life.state.asks.get(id).is_some());
+        let is_open = self.runtimes.get(&task).is_some_and(|runtime| runtime.state.asks.get(id).is_some());
         if is_open || !self.approving.insert(id) {
             return;
         }
@@ -93,10 +93,10 @@ impl Machine {
         let choices = [(ChoiceId::Approve, approve), (ChoiceId::Decline, decline)];
         let ask = self.new_ask(Subject::Approval { approval: what }, question, detail, &choices);
         let ask = Ask { id, mode: AskMode::Continues, ..ask };
-        self.append(task, vec![ask.into()], Pending::Approval(id));
+        self.append(task, vec![ask.into()], AppendContinuation::Approval(id));
     }
 
-    /// Writes the answer into the settings first: what the session says is then already so.
+    /// Saves the answer to the settings first, so that the session never records an answer that is not in effect.
     pub(super) fn answer_approval(
         &mut self,
         command: CommandId,
@@ -104,89 +104,89 @@ impl Machine {
         ask: &Ask,
         answer: Answer,
     ) -> Result<(), Fault> {
-        let (Subject::Approval { approval }, Some(choice)) = (&ask.subject, ask.chosen(&answer)) else {
-            return Err(one_of_its_choices(ask));
+        let (Subject::Approval { approval }, Some(choice)) = (&ask.subject, ask.choice_of(&answer)) else {
+            return Err(not_a_choice(ask));
         };
         let (approval, approved) = (approval.clone(), *choice == ChoiceId::Approve);
         self.answering.insert(ask.id);
-        let answered = Some(Answered { ask: ask.id, answer, command });
-        let decision = Decision { task, approval, approved, answered };
-        self.out.push(Effect::Decide(Box::new(decision)));
+        let answered = Some(AnsweredAsk { ask: ask.id, answer, command });
+        let decision = ApprovalDecision { task, approval, approved, answered };
+        self.out.push(Effect::SaveDecision(Box::new(decision)));
         Ok(())
     }
 
-    /// The settings have a decision: whoever waited for it goes on.
-    pub(super) fn approval_decided(&mut self, now: Timestamp, approval: Approval, approved: bool) {
+    /// Applies a saved decision and wakes the tasks that waited for it.
+    pub(super) fn on_approval_decided(&mut self, now: Timestamp, approval: Approval, approved: bool) {
         if let Approval::SetupHook { hash } = &approval {
             let waiting = self.waiting_for_hook.remove(hash).unwrap_or_default();
             self.approvals.decide(approval, approved);
-            waiting.into_iter().for_each(|task| self.wake(now, task, Place::First));
+            waiting.into_iter().for_each(|task| self.wake(now, task, QueuePosition::First));
         } else {
             self.approvals.decide(approval, approved);
         }
     }
 
-    /// Asks whether the setup hook of new worktrees may run, once for all tasks that wait for that.
+    /// Asks once, for all waiting tasks, whether the setup hook may run.
     pub(super) fn ask_about_hook(&mut self, task: TaskId, hash: String, script: &str) {
         self.waiting_for_hook.entry(hash.clone()).or_default().insert(task);
         let question = "The repository has a setup hook for new worktrees. Run it?".to_owned();
         let detail = format!(
-            ".mxd/hooks/setup_worktree.sh:\n\n{}\n\nIt runs as you do, outside of any sandbox, in every new worktree. A \
-             change of the file asks again.",
-            shown(script)
+            ".mxd/hooks/setup_worktree.sh:\n\n{}\n\nIt runs as your user, outside of any sandbox, in every new worktree. If the \
+             file changes, you are asked again.",
+            excerpt(script)
         );
         let root = self.tree.root_id();
-        self.ask_approval(root, Approval::SetupHook { hash }, question, detail, ["Run it", "Go on without it"]);
+        self.ask_approval(root, Approval::SetupHook { hash }, question, detail, ["Run it", "Continue without it"]);
     }
 
-    /// Tells whether a task waits until the user has decided about a setup hook.
+    /// Returns true if a task waits for a decision about a setup hook.
     pub(super) fn waits_for_hook(&self, task: TaskId) -> bool {
         self.waiting_for_hook.values().any(|tasks| tasks.contains(&task))
     }
 
-    /// Tells whether a recurring task may run as its file has it now. If nobody knows, the user is asked.
-    pub(super) fn may_come_round(&mut self, task: TaskId, facts: &Facts) -> bool {
+    /// Returns true if a recurring task may run with its current file. Asks the user if that is undecided.
+    pub(super) fn may_recur(&mut self, task: TaskId, facts: &PlanFacts) -> bool {
         let what = Approval::RecurringTask { hash: facts.hash.clone() };
         let Some(node) = self.tree.get(task) else { return false };
-        let known = self.approvals.decision(&what);
-        // Earlier versions asked about nothing: what runs there already goes on as it is.
-        let is_old = known.is_none() && self.approvals.knows_no_recurring_task() && self.is_as_written(node, facts);
-        if known.is_none() && !is_old {
-            let (question, detail) = words_about(node, facts);
+        let decision = self.approvals.decision(&what);
+        // Earlier versions had no approvals: tasks that already ran there keep running.
+        let is_old =
+            decision.is_none() && self.approvals.has_no_approved_recurring_task() && self.matches_file(node, facts);
+        if decision.is_none() && !is_old {
+            let (question, detail) = recurring_question(node, facts);
             self.withdraw_approvals(task, Some(ask_id(&what)));
-            self.ask_approval(task, what, question, detail, ["Run it like this", "Do not run it"]);
+            self.ask_approval(task, what, question, detail, ["Run it", "Do not run it"]);
             return false;
         }
         self.withdraw_approvals(task, None);
         if is_old {
             self.approvals.decide(what.clone(), true);
-            let decision = Decision { task, approval: what, approved: true, answered: None };
-            self.out.push(Effect::Decide(Box::new(decision)));
+            let decision = ApprovalDecision { task, approval: what, approved: true, answered: None };
+            self.out.push(Effect::SaveDecision(Box::new(decision)));
         }
-        if known == Some(false) {
-            self.say(Level::Info, task, "you declined its file as it is now, so this round is left out");
+        if decision == Some(false) {
+            self.notify(Level::Info, task, "this run is skipped: you declined the current version of its file");
         }
-        known != Some(false)
+        decision != Some(false)
     }
 
-    /// Takes back what was asked about a file that has changed since.
+    /// Withdraws Asks about earlier versions of the file.
     fn withdraw_approvals(&mut self, task: TaskId, except: Option<AskId>) {
-        let Some(life) = self.lives.get(&task) else { return };
+        let Some(runtime) = self.runtimes.get(&task) else { return };
         let is_about_file = |ask: &&Ask| {
             let of_file = matches!(ask.subject, Subject::Approval { approval: Approval::RecurringTask { .. } });
             of_file && Some(ask.id) != except
         };
-        let stale = life.state.asks.iter().filter(is_about_file);
-        let bodies: Vec<Body> = stale
-            .map(|ask| AskWithdrawn { id: ask.id, reason: "the file has changed since".to_owned() }.into())
-            .collect();
+        let stale = runtime.state.asks.iter().filter(is_about_file);
+        let bodies: Vec<Body> =
+            stale.map(|ask| AskWithdrawn { id: ask.id, reason: "the file changed since".to_owned() }.into()).collect();
         if !bodies.is_empty() {
-            self.append(task, bodies, Pending::Nothing);
+            self.append(task, bodies, AppendContinuation::Nothing);
         }
     }
 
-    /// Tells whether a task is what its file says.
-    fn is_as_written(&self, node: &TaskNode, facts: &Facts) -> bool {
+    /// Returns true if the task matches its file.
+    fn matches_file(&self, node: &TaskNode, facts: &PlanFacts) -> bool {
         let profile = match facts.profile.as_deref() {
             None => true,
             Some(name) => self.profiles.choose(Some(name)).is_ok_and(|profile| profile.full_name() == node.profile),
@@ -197,34 +197,34 @@ impl Machine {
             && node.recurring == facts.mode
     }
 
-    /// Takes a letter of another project in, once: its file is seen several times before it is in the session. A project
-    /// that the user has not approved is asked about; its letters wait where they are.
-    pub(super) fn letter(&mut self, project: ProjectId, name: &str, message: Message) {
-        if self.plans.contains_key(&message.id) {
+    /// Delivers a message from another project, once: its file is seen several times before it is in the session. If
+    /// the project is not approved, asks the user and leaves the file.
+    pub(super) fn on_project_message(&mut self, project: ProjectId, name: &str, message: Message) {
+        if self.delivery_plans.contains_key(&message.id) {
             return;
         }
         let what = Approval::Project { project };
         match self.approvals.decision(&what) {
-            Some(true) => self.take_letter(message),
-            Some(false) => self.out.push(Effect::DiscardLetter { message: message.id }),
+            Some(true) => self.deliver_project_message(message),
+            Some(false) => self.out.push(Effect::DiscardEnvelope { message: message.id }),
             None if self.limits.hold => {}
             None => {
-                let question = format!("The project \"{name}\" sends a message to this one. Let it reach the root?");
+                let question = format!("The project \"{name}\" sends a message to this one. Deliver it to the root?");
                 let detail = format!(
-                    "{}\n\nNo agent reads it, and nothing is spent on it, before you allow it. The answer is for all messages of \
+                    "{}\n\nNo agent reads it, and it costs nothing, before you allow it. The answer applies to all messages from \
                      that project.",
-                    shown(&message.body)
+                    excerpt(&message.body)
                 );
                 let root = self.tree.root_id();
-                self.ask_approval(root, what, question, detail, ["Let its messages through", "Drop its messages"]);
+                self.ask_approval(root, what, question, detail, ["Deliver its messages", "Drop its messages"]);
             }
         }
     }
 }
 
-/// Returns the question about a changed file, and what it would run.
-fn words_about(node: &TaskNode, facts: &Facts) -> (String, String) {
-    let question = format!("The file of the recurring task \"{}\" has changed. Run it like this?", node.title);
+/// Returns the question about a changed file and its detail.
+fn recurring_question(node: &TaskNode, facts: &PlanFacts) -> (String, String) {
+    let question = format!("The file of the recurring task \"{}\" has changed. Run the new version?", node.title);
     let mut lines = vec![
         format!("title: {}", facts.title),
         format!("mode: {}", if facts.mode == Recurring::Continue { "continue" } else { "reset" }),
@@ -232,14 +232,17 @@ fn words_about(node: &TaskNode, facts: &Facts) -> (String, String) {
     lines.extend(facts.profile.as_ref().map(|profile| format!("profile: {profile}")));
     lines.extend(Some(&facts.when).filter(|when| !when.is_empty()).map(|when| format!("when: {when}")));
     if let Some(wanted) = facts.budget {
-        lines.push(format!("budget: {wanted} for a round, or less if you allow less"));
+        lines.push(format!("budget: {wanted} per run, or your own limit if that is lower"));
     }
-    lines.push(format!("description:\n{}", shown(&facts.description)));
-    lines.push(format!("\n.mxd/tasks/{}.json was not changed by mxd. Another change asks again.", node.id));
+    lines.push(format!("description:\n{}", excerpt(&facts.description)));
+    lines.push(format!(
+        "\n.mxd/tasks/{}.json was changed outside of mxd. If it changes again, you are asked again.",
+        node.id
+    ));
     (question, lines.join("\n"))
 }
 
-fn shown(words: &str) -> String {
+fn excerpt(words: &str) -> String {
     let beginning = text::prefix(words, SHOWN_BYTES);
     if beginning.len() < words.len() { format!("{beginning} […]") } else { words.to_owned() }
 }

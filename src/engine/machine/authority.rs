@@ -1,21 +1,22 @@
-//! Who may give which command, and who is told of it: the one place where it matters whether a user or an agent acts.
+//! Which actor may give which command, and whose changes ancestors are notified of. The only place that distinguishes
+//! users from agents.
 //!
-//! Nothing is changed here. An agent works on what is below its own task, within what the user allows; the user may do
-//! everything except speak in the name of a task. What a command itself needs, whoever gives it, is checked where it is
+//! Nothing is changed here. An agent works on tasks below its own, within the limits of the user. The user may do
+//! everything except send messages as a task. Requirements that hold for every actor are checked where a command is
 //! carried out.
 
 use crate::base::{Fault, TaskId};
-use crate::engine::command::{Actor, Changes, Command, Draft, MESSAGE_CHARS, StopScope, UNREAD_MESSAGES};
+use crate::engine::command::{Actor, Command, MESSAGE_CHARS, StopScope, TaskChanges, TaskDraft, UNREAD_MESSAGES};
 use crate::engine::machine::Machine;
 use crate::engine::machine::task_limit::TaskLimit;
-use crate::model::message::Source;
+use crate::model::message::MessageSource;
 use crate::model::task::{EditedBy, Recurring, Status};
 
-/// Whether a command is carried out.
+/// Whether an actor may give a command.
 #[derive(Debug)]
 pub(super) enum Permission {
     Granted,
-    /// The agent of `own` has reached a limit that only the user can raise: the user is asked.
+    /// The agent of `own` has reached a limit that only the user can raise.
     AskUser {
         own: TaskId,
         limit: TaskLimit,
@@ -23,7 +24,7 @@ pub(super) enum Permission {
 }
 
 impl Actor {
-    /// Returns whose change it is, as the tree keeps it.
+    /// Returns the editor that the tree records.
     pub(super) fn editor(self) -> EditedBy {
         match self {
             Self::User => EditedBy::User,
@@ -31,13 +32,13 @@ impl Actor {
         }
     }
 
-    /// Returns true if the tasks above are told of a change. An agent changes only what is below its own task, so those
-    /// above have nothing to hear.
-    pub(super) fn is_told_above(self) -> bool {
+    /// Returns true if ancestors are notified of changes. An agent only changes tasks below its own, so its ancestors
+    /// need no notice.
+    pub(super) fn notifies_ancestors(self) -> bool {
         self == Self::User
     }
 
-    /// Adds the next steps to a refusal. An agent has tools where the user has keys and commands.
+    /// Adds hints to a refusal: tools for an agent, commands for the user.
     pub(super) fn advise(self, fault: Fault, user: &[&str], agent: &str) -> Fault {
         match self {
             Self::User | Self::Engine => user.iter().fold(fault, |fault, hint| fault.hint(*hint)),
@@ -52,7 +53,7 @@ impl Machine {
         match (actor, command) {
             (Actor::Agent(own), command) => self.agent_permission(own, command),
             (Actor::User | Actor::Engine, Command::Message { .. } | Command::Ask { .. }) => {
-                Err(Fault::user("only an agent speaks in the name of its task"))
+                Err(Fault::user("only an agent can send messages as its task"))
             }
             (Actor::User | Actor::Engine, _) => Ok(Permission::Granted),
         }
@@ -115,10 +116,8 @@ impl Machine {
         if self.is_below(own, task) {
             return Ok(());
         }
-        Err(Fault::user(format!(
-            "task {task} is not below yours: you may change only your own sub tasks and what is below them"
-        ))
-        .hint("send a message to the task above it instead"))
+        Err(Fault::user(format!("task {task} is not below yours: you may change only tasks below your own"))
+            .hint("send a message to its parent task instead"))
     }
 
     /// As [`Machine::check_below`], for what an agent may also do to its own task.
@@ -126,16 +125,14 @@ impl Machine {
         if task == own { Ok(()) } else { self.check_below(own, task) }
     }
 
-    fn check_creation(&self, own: TaskId, parent: TaskId, draft: &Draft) -> Result<(), Fault> {
+    fn check_creation(&self, own: TaskId, parent: TaskId, draft: &TaskDraft) -> Result<(), Fault> {
         self.node(parent)?;
         if parent != own && !self.is_below(own, parent) {
-            return Err(Fault::user(format!(
-                "task {parent} is not yours and not below yours: you create tasks in your own sub tree"
-            ))
-            .hint("tell the task above what is needed: send_message"));
+            return Err(Fault::user(format!("task {parent} is not in your subtree: you may create tasks only there"))
+                .hint("tell your parent task what is needed: send_message"));
         }
         if draft.recurring != Recurring::None && own != self.tree.root_id() {
-            return Err(Fault::user("only the root may make recurring tasks"));
+            return Err(Fault::user("only the root may create recurring tasks"));
         }
         if let Some(budget) = draft.budget {
             let profile = self.profiles.choose(draft.profile.as_deref())?.full_name();
@@ -144,7 +141,7 @@ impl Machine {
         Ok(())
     }
 
-    fn check_update(&self, own: TaskId, task: TaskId, changes: &Changes) -> Result<(), Fault> {
+    fn check_update(&self, own: TaskId, task: TaskId, changes: &TaskChanges) -> Result<(), Fault> {
         self.check_below(own, task)?;
         if let Some(budget) = changes.budget {
             self.may_change_budget(self.node(task)?, budget)?;
@@ -156,7 +153,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Upwards to any task above, downwards to a direct sub task; not too long, and not too many that nobody has read.
+    /// Allows messages to any ancestor and to direct sub tasks, limited in length and number of unread ones.
     fn check_message(&self, own: TaskId, to: TaskId, body: &str) -> Result<(), Fault> {
         let chars = body.chars().count();
         if chars > MESSAGE_CHARS {
@@ -169,19 +166,17 @@ impl Machine {
         let is_sub_task = target.parent == Some(own);
         if !is_sub_task && !self.is_below(to, own) {
             return Err(Fault::user(format!(
-                "you may speak to the tasks above you and to your direct sub tasks; {to} is neither"
+                "you may message only your ancestors and your direct sub tasks; {to} is neither"
             ))
-            .hint("speak to the task above, which can pass it on"));
+            .hint("message your parent task, which can pass it on"));
         }
         if is_sub_task && target.status == Status::Draft {
-            return Err(
-                Fault::user("this sub task is a draft").hint("make it ready first: update_task with draft false")
-            );
+            return Err(Fault::user("this sub task is a draft").hint("ready it first: update_task with draft false"));
         }
         let unread = self.unread_from_tasks(to);
         if unread >= UNREAD_MESSAGES {
             return Err(Fault::user(format!(
-                "\"{}\" has {unread} messages of other tasks that it has not read yet; it takes no more until it has",
+                "\"{}\" has {unread} unread messages from other tasks and takes no more until it has read them",
                 target.title
             ))
             .hint("wait (yield), then send what is still needed, in one message"));
@@ -189,9 +184,14 @@ impl Machine {
         Ok(())
     }
 
-    /// Returns how many messages of other tasks wait to be read by a task.
+    /// Returns the number of unread messages from other tasks.
     fn unread_from_tasks(&self, task: TaskId) -> usize {
-        let Some(life) = self.lives.get(&task) else { return 0 };
-        life.state.messages.iter().filter(|message| matches!(message.from, Source::TaskMessage { .. })).count()
+        let Some(runtime) = self.runtimes.get(&task) else { return 0 };
+        runtime
+            .state
+            .messages
+            .iter()
+            .filter(|message| matches!(message.from, MessageSource::TaskMessage { .. }))
+            .count()
     }
 }

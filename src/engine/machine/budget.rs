@@ -1,31 +1,31 @@
-//! What tasks may cost: which limit applies to a task, which limits a run pays from, and what agents may ask for.
+//! Budgets: which limit applies to a task, which limits a run spends from, what agents may request.
 //!
-//! A setting is looked up each time and never copied into a task, so it holds for every task, the root included. Only the
-//! user's own word about a task replaces it; an agent, a repository's profile and a recurring task's file can lower a
-//! limit and never raise one. A task's limit covers its whole sub tree.
+//! A setting is looked up each time and never copied into a task, so it applies to every task, including the root. Only
+//! a budget that the user set for a task replaces it. An agent, a repository's profile and a recurring task's file can
+//! lower a limit and never raise one. A task's budget covers its subtree.
 
 use crate::base::{Fault, MicroUsd, TaskId};
-use crate::engine::machine::{AccountOrder, Machine};
+use crate::engine::machine::{BudgetLimit, Machine};
 use crate::model::event::BudgetScope;
 use crate::model::task::{EditedBy, TaskNode};
 
 impl Machine {
-    /// Returns what a task may cost with everything below it, counted from its first turn. `None` for no limit.
+    /// Returns the budget of a task and its subtree, counted from its first turn. `None` for no limit.
     pub(super) fn budget_of(&self, node: &TaskNode) -> Option<MicroUsd> {
         let limit = match node.budget_set_by() {
             Some(EditedBy::User) => node.budget,
             Some(EditedBy::Agent) | None => lower(node.budget, self.usual_budget(&node.profile)),
         };
-        lower(limit, node.round_budget).map(|limit| node.round_cost + limit)
+        lower(limit, node.recurring_run_budget).map(|limit| node.cost_before_run + limit)
     }
 
-    /// Returns what the settings and its profile say that a task may cost.
+    /// Returns the default budget for a profile.
     fn usual_budget(&self, profile: &str) -> Option<MicroUsd> {
         let usual = self.limits.budget;
-        self.profiles.bound(profile).map_or(usual, |usable| usable.profile.budget_within(usual))
+        self.profiles.by_full_name(profile).map_or(usual, |usable| usable.profile.budget_within(usual))
     }
 
-    /// Refuses a budget from an agent that is more than the user allows for a task with this profile below `parent`.
+    /// Refuses a budget from an agent that exceeds what the user allows for a task with this profile under `parent`.
     pub(super) fn check_agent_budget(&self, wanted: MicroUsd, profile: &str, parent: TaskId) -> Result<(), Fault> {
         let above = std::iter::once(parent).chain(self.tree.ancestors(parent).map(|node| node.id));
         let above = above.filter_map(|task| self.tree.get(task)).map(|node| self.budget_of(node));
@@ -39,7 +39,7 @@ impl Machine {
         }
     }
 
-    /// Refuses an agent's change to a budget that the user set, and one that allows more than the user does.
+    /// Refuses an agent's change to a budget that the user set, or one that exceeds what the user allows.
     pub(super) fn may_change_budget(&self, node: &TaskNode, wanted: Option<MicroUsd>) -> Result<(), Fault> {
         if node.budget_set_by() == Some(EditedBy::User) {
             return Err(Fault::user(format!("the user set the budget of \"{}\": only they can change it", node.title))
@@ -51,23 +51,24 @@ impl Machine {
         }
     }
 
-    /// Returns every limit that a task spends from: its own, those above it, the project's.
-    pub(super) fn accounts(&self, node: &TaskNode) -> Vec<AccountOrder> {
+    /// Returns every budget that a task spends from: its own, its ancestors', the project's.
+    pub(super) fn accounts(&self, node: &TaskNode) -> Vec<BudgetLimit> {
         let mut accounts = Vec::new();
         for limited in std::iter::once(node).chain(self.tree.ancestors(node.id)) {
             let Some(limit) = self.budget_of(limited) else { continue };
             let scope = if limited.id == node.id { BudgetScope::Task } else { BudgetScope::Subtree };
-            accounts.push(AccountOrder { owner: Some(limited.id), scope, limit, spent: self.spent_below(limited.id) });
+            accounts.push(BudgetLimit { owner: Some(limited.id), scope, limit, spent: self.spent_below(limited.id) });
         }
         if let Some(limit) = self.limits.project_budget {
-            accounts.push(AccountOrder { owner: None, scope: BudgetScope::Project, limit, spent: self.spent });
+            accounts.push(BudgetLimit { owner: None, scope: BudgetScope::Project, limit, spent: self.spent });
         }
         accounts
     }
 
-    /// Returns what a task and everything that is or was below it have cost.
+    /// Returns the cost of a task and its subtree, including deleted tasks.
     pub(super) fn spent_below(&self, task: TaskId) -> MicroUsd {
-        let cost = |node: &TaskNode| self.lives.get(&node.id).map(|life| life.state.usage.cost()).unwrap_or_default();
+        let cost =
+            |node: &TaskNode| self.runtimes.get(&node.id).map(|runtime| runtime.state.usage.cost()).unwrap_or_default();
         self.tree.walk(task).map(|node| cost(node) + node.deleted_cost).sum()
     }
 }

@@ -1,14 +1,13 @@
-//! What the backend of a task cannot do: what becomes of commands and messages that ask for it.
+//! Capabilities of the backend: refuses commands that it cannot carry out, and adapts the delivery of messages.
 
 use crate::base::{Fault, TaskId};
 use crate::engine::backend::Capabilities;
 use crate::engine::command::Command;
 use crate::engine::machine::{Effect, Machine};
-use crate::engine::review::Extent;
+use crate::engine::review::RewindScope;
 use crate::engine::update::{Level, Notice};
 use crate::model::message::Delivery;
 
-/// The backend, as the machine knows it.
 #[derive(Clone, Debug)]
 pub(super) struct BackendFacts {
     name: String,
@@ -22,29 +21,29 @@ impl Default for BackendFacts {
 }
 
 impl Machine {
-    /// Takes note of who works on the tasks.
+    /// Sets the backend.
     pub fn set_backend(&mut self, name: &str, can: Capabilities) {
         self.backend = BackendFacts { name: name.to_owned(), can };
     }
 
-    /// Refuses a command that the backend of its task cannot carry out.
+    /// Refuses a command that the backend cannot carry out.
     pub(super) fn check_capability(&self, command: &Command) -> Result<(), Fault> {
         let can = &self.backend.can;
         let (possible, what, instead) = match command {
-            Command::Interrupt { .. } => {
-                (can.interrupt, "be interrupted in the middle of a turn", "stop the task instead")
+            Command::Interrupt { .. } => (can.interrupt, "be interrupted during a turn", "stop the task instead"),
+            Command::Compact { .. } => {
+                (can.compact, "be told to compact its conversation", "it compacts automatically")
             }
-            Command::Compact { .. } => (can.compact, "be told to summarise its conversation", "it does so by itself"),
             Command::Background { .. } | Command::Kill { .. } => {
-                (can.our_tools, "have its processes reached from here", "stop the task: that ends all of them")
+                (can.our_tools, "expose its processes", "stop the task to end all of them")
             }
-            Command::Rewind { extent: Extent::Conversation | Extent::Both, .. }
+            Command::Rewind { extent: RewindScope::Conversation | RewindScope::Both, .. }
             | Command::Redo { .. }
-            | Command::Resend { .. } => (can.resume, "go back in its conversation", "rewind the files alone"),
+            | Command::Resend { .. } => (can.resume, "rewind its conversation", "rewind only the files"),
             Command::Fork { .. } | Command::ForkContext { .. } => {
-                (can.fork, "go on from a copy of a conversation", "create a task and describe what it needs to know")
+                (can.fork, "continue a copied conversation", "create a task and describe what it needs to know")
             }
-            Command::Rewind { extent: Extent::Files, .. }
+            Command::Rewind { extent: RewindScope::Files, .. }
             | Command::Send { .. }
             | Command::Message { .. }
             | Command::Ask { .. }
@@ -75,8 +74,8 @@ impl Machine {
         Err(Fault::user(format!("{} cannot {what}", self.backend.name)).hint(instead))
     }
 
-    /// Returns how a message of the user reaches a task that is at work: as wanted, or as soon as its backend can take it. Then
-    /// the user is told.
+    /// Returns how to deliver a user message to a running task: as wanted, or as early as the backend can take it. The
+    /// user is notified of a difference.
     pub(super) fn possible_delivery(&mut self, task: TaskId, wanted: Delivery) -> Delivery {
         let can = self.backend.can;
         let possible = match wanted {
@@ -90,10 +89,10 @@ impl Machine {
         let name = &self.backend.name;
         let text = match possible {
             Delivery::Steer | Delivery::Interrupt => {
-                format!("{name} cannot be interrupted in the middle of a turn: it gets your message at its next step")
+                format!("{name} cannot be interrupted during a turn: it gets your message at its next step")
             }
             Delivery::Next => {
-                format!("{name} takes no messages in the middle of a turn: yours waits until the turn ends")
+                format!("{name} takes no messages during a turn: yours is delivered when the turn ends")
             }
         };
         self.out.push(Effect::Notify(Notice { level: Level::Info, text, task: Some(task) }));

@@ -1,29 +1,29 @@
-//! The one way in for everything that is asked of the machine: a command is allowed or refused, carried out, and answered.
+//! The entry point for commands: checks permission, carries the command out, replies.
 
 use crate::base::{Fault, Timestamp};
 use crate::engine::command::{Actor, Command, CommandId, Outcome};
 use crate::engine::machine::authority::Permission;
-use crate::engine::machine::working::MergeOptions;
+use crate::engine::machine::work::MergeOptions;
 use crate::engine::machine::{Effect, Machine};
 use crate::engine::update::{Level, Notice};
 use crate::model::run::RunCommand;
 
-/// Who made a change, and who is answered.
+/// Who made a change, and which command gets the reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub(super) actor: Actor,
-    /// `None` if nobody waits: a recurring task is due, or a start makes good what a crash cut short.
+    /// `None` if the engine acts by itself: a recurring task is due, or a start repairs what a crash interrupted.
     pub(super) command: Option<CommandId>,
 }
 
 impl Origin {
-    /// What the engine does by itself.
+    /// A change that the engine makes by itself.
     pub(super) const ENGINE: Self = Self { actor: Actor::Engine, command: None };
 }
 
 impl Machine {
-    /// Carries out a command, whoever gives it. What its actor may not do is refused first.
-    pub(super) fn command(&mut self, now: Timestamp, id: CommandId, actor: Actor, command: Command) {
+    /// Carries out a command, unless its actor may not give it.
+    pub(super) fn on_command(&mut self, now: Timestamp, id: CommandId, actor: Actor, command: Command) {
         let result = match self.permission(actor, &command) {
             Ok(Permission::Granted) => {
                 self.check_capability(&command).and_then(|()| self.carry_out(now, id, actor, command))
@@ -63,8 +63,8 @@ impl Machine {
             Command::Interrupt { task } => self.interrupt(id, task),
             Command::Stop { scope } => self.stop(now, id, actor, scope),
             Command::Compact { task } => self.compact(now, id, task),
-            Command::Background { task, call } => self.pass_on(id, task, RunCommand::Background { call }),
-            Command::Kill { task, process } => self.pass_on(id, task, RunCommand::Kill { process }),
+            Command::Background { task, call } => self.send_run_command(id, task, RunCommand::Background { call }),
+            Command::Kill { task, process } => self.send_run_command(id, task, RunCommand::Kill { process }),
             Command::Merge { task, into, how, conflicts } => {
                 self.merge(now, id, task, MergeOptions { into, how, conflicts }, None)
             }
@@ -78,8 +78,8 @@ impl Machine {
             Command::Fork { task, at, draft, start } => self.fork_at(now, id, task, at, draft, start),
             Command::ForkContext { source, target } => self.fork_context(origin, source, target),
             Command::Resend { task, message, text, extent } => self.resend(id, task, message, text, extent),
-            // The driver carries these out without asking.
-            Command::Files(_) => Err(Fault::internal("a command about files reached the machine")),
+            // The driver handles these without the machine.
+            Command::Files(_) => Err(Fault::internal("a file command reached the machine")),
             Command::Quit => {
                 self.quit(id);
                 Ok(())
@@ -87,17 +87,17 @@ impl Machine {
         }
     }
 
-    /// Answers whoever gave the command.
-    pub(super) fn settle(&mut self, origin: Origin, outcome: Outcome) {
+    /// Replies to the command, if there is one.
+    pub(super) fn reply(&mut self, origin: Origin, outcome: Outcome) {
         self.out.extend(origin.command.map(|id| Effect::Reply { id, result: Ok(outcome) }));
     }
 
-    /// Tells whoever gave the command why it was not carried out. If nobody did, the user is told.
+    /// Refuses the command. Without a command, notifies the user.
     pub(super) fn refuse(&mut self, origin: Origin, fault: Fault) {
         self.out.push(match origin.command {
             Some(id) => Effect::Reply { id, result: Err(fault) },
             None => {
-                let text = format!("a recurring task did not come round: {fault}");
+                let text = format!("cannot start a recurring task: {fault}");
                 Effect::Notify(Notice { level: Level::Warning, text, task: None })
             }
         });

@@ -1,15 +1,18 @@
-//! What goes into the machine and what comes out, as plain data.
+//! Inputs and effects of the machine, as plain data.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::base::{AskId, EventId, Fault, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
-use crate::config::recurring::{Facts, PlanChange};
-use crate::engine::command::{Actor, Command, CommandId, Outcome, RestoredWorktree, SetAside};
-use crate::engine::machine::job::{Job, Worked};
-use crate::engine::machine::{Approvals, Clearing, Copying, Decision, Recalling, Restoring, WritingDown};
-use crate::engine::recall::Recalled;
+use crate::config::recurring::{PlanChange, PlanFacts};
+use crate::engine::command::{Actor, ArchivedWork, Command, CommandId, Outcome, RestoredWorktree};
+use crate::engine::deleted_tasks::DeletedTask;
+use crate::engine::machine::job::{Job, JobOutcome};
+use crate::engine::machine::{
+    ApprovalDecision, Approvals, CopyContinuation, DeletedTaskContinuation, PlanWriteContinuation, RemovalContinuation,
+    RestoreContinuation,
+};
 use crate::engine::update::Notice;
 use crate::model::event::{Body, BudgetScope, Event};
 use crate::model::fold::SessionState;
@@ -20,36 +23,36 @@ use crate::model::tree::Tree;
 use crate::model::{Live, Project};
 use crate::tools::mcp::ToolChange;
 
-/// The number of an effect, given by the machine. Joins it with the input that says what came of it.
+/// Correlates an effect with the input that reports its result. Assigned by the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EffectId(pub u64);
 
-/// What the machine is allowed to do, from the settings.
+/// Limits from the settings.
 #[derive(Clone, Debug)]
-pub struct Limits {
-    /// How far below the root tasks may be.
+pub struct EngineLimits {
+    /// Maximum depth of tasks below the root.
     pub max_depth: u32,
-    /// How many open tasks there may be before an agent that creates one more waits for the user's answer.
+    /// Number of open tasks at which an agent has to ask the user before it creates one more.
     pub max_tasks: u32,
-    /// How many tasks an agent may create in one turn before it waits for the user's answer.
+    /// Number of tasks per turn at which an agent has to ask the user before it creates one more.
     pub max_tasks_per_turn: u32,
-    /// How many agents may work at once.
+    /// Maximum number of agents at work.
     pub max_running: u32,
-    /// When a question with a default answers itself.
+    /// When a question with a default is answered by it.
     pub clarify_timeout: Option<std::time::Duration>,
-    /// What a task may cost for which the user has said nothing else.
+    /// The default budget of a task.
     pub budget: Option<MicroUsd>,
-    /// What the whole project may cost from now on.
+    /// The project's budget from now on.
     pub project_budget: Option<MicroUsd>,
-    /// What checks the work of tasks that say nothing else.
+    /// The default check command.
     pub verify: Option<String>,
-    /// Whether the person looks at work before it counts as done.
+    /// Whether the user reviews work before it counts as done.
     pub review: bool,
-    /// Nothing is launched: only what is said and changed is kept.
+    /// Launch nothing: only record messages and changes.
     pub hold: bool,
 }
 
-impl Default for Limits {
+impl Default for EngineLimits {
     fn default() -> Self {
         Self {
             max_depth: 3,
@@ -66,36 +69,36 @@ impl Default for Limits {
     }
 }
 
-/// Where things are and what they are called: everything the machine has to know of the outside.
+/// The project's environment: paths, names and decisions that the machine needs.
 #[derive(Clone, Debug)]
-pub struct Ground {
+pub struct ProjectEnv {
     pub project: Project,
-    /// Where worktrees are made.
+    /// The folder for new worktrees.
     pub worktrees: PathBuf,
-    /// The model of the root, if one is set up.
+    /// The model of the root, if one is configured.
     pub model: Option<String>,
-    /// The tool servers that the repository asks for and nobody has decided about.
-    pub servers: Vec<Unapproved>,
-    /// What the user has decided about everything else that needs their word.
+    /// MCP servers that the repository configures and the user has not decided about.
+    pub servers: Vec<UnapprovedServer>,
+    /// The user's decisions about everything else that needs approval.
     pub approvals: Approvals,
-    /// The tool servers whose list of tools is not the one that the user accepted.
+    /// MCP servers whose tool list differs from the accepted one.
     pub changed_tools: Vec<ToolChange>,
 }
 
-/// A tool server that the repository asks for.
+/// An MCP server that the repository configures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unapproved {
+pub struct UnapprovedServer {
     pub name: String,
-    /// The hash of its entry: what is approved is exactly this.
+    /// The hash of its entry. An approval covers exactly this entry.
     pub hash: String,
-    /// What would run, line by line.
+    /// The command that would run, line by line.
     pub entry: Vec<String>,
 }
 
-/// Something that happened.
+/// Something that happened outside of the machine.
 #[derive(Debug)]
 pub enum Input {
-    /// What the sessions say, at the start. Comes first, once.
+    /// The folded sessions. Sent once, first.
     Boot {
         sessions: Vec<(TaskId, SessionState)>,
     },
@@ -104,16 +107,16 @@ pub enum Input {
         actor: Actor,
         command: Command,
     },
-    /// An event is on the disk. All of them come here, of all sessions, in the order of the disk.
+    /// An event is on disk. Events of all sessions arrive, in the order on disk.
     Observed {
         task: TaskId,
         event: Arc<Event>,
     },
-    /// The lists of tools that wait for a decision are other ones now.
+    /// The set of changed tool lists changed.
     ToolsChanged {
         changes: Vec<ToolChange>,
     },
-    /// An append was carried out; its events were observed before.
+    /// An append is on disk. Its events were observed before.
     Appended {
         ticket: EffectId,
     },
@@ -128,12 +131,12 @@ pub enum Input {
         ticket: EffectId,
         fault: Fault,
     },
-    /// What a run shows of itself.
+    /// Live output of a run.
     Live {
         task: TaskId,
         live: Live,
     },
-    /// How far a launch has come.
+    /// The current step of a launch.
     Launching {
         task: TaskId,
         step: String,
@@ -146,53 +149,49 @@ pub enum Input {
         task: TaskId,
         failure: LaunchFailure,
     },
-    /// A run is over. An error: the disk, or a fault of our own.
+    /// A run is over. `Err` for a disk error or an internal one.
     RunOver {
         task: TaskId,
         ending: Result<Ending, Fault>,
     },
-    /// A worktree was put away.
-    Cleared {
-        then: Clearing,
-        result: Result<SetAside, Fault>,
+    WorktreeRemoved {
+        then: RemovalContinuation,
+        result: Result<ArchivedWork, Fault>,
     },
-    /// A worktree was brought back.
-    Restored {
-        then: Restoring,
+    WorktreeRestored {
+        then: RestoreContinuation,
         result: Result<RestoredWorktree, Fault>,
     },
-    /// A conversation was copied.
-    Copied {
-        then: Copying,
+    ConversationCopied {
+        then: CopyContinuation,
         result: Result<usize, Fault>,
     },
-    /// A job with a task's work is done, or could not be.
-    Worked(Box<Worked>),
-    /// A deleted task was looked for in its session: it and what was deleted with it, parents first.
-    Recalled {
-        then: Recalling,
-        result: Result<Vec<Recalled>, Fault>,
+    JobDone(Box<JobOutcome>),
+    /// A deleted task was read from its session, with the tasks deleted with it, parents first.
+    DeletedTaskRead {
+        then: DeletedTaskContinuation,
+        result: Result<Vec<DeletedTask>, Fault>,
     },
-    /// What the user decided is in the settings, or could not be written.
-    Decided {
-        decision: Box<Decision>,
+    /// A decision of the user was saved to the settings, or could not be.
+    DecisionSaved {
+        decision: Box<ApprovalDecision>,
         result: Result<(), Fault>,
     },
     Timer {
         timer: Timer,
     },
-    /// A recurring task comes round, or its file is new here. Then `session` is what the task's session adds up to.
-    Round {
+    /// A recurring task is due, or its file is new here. For a new file, `session` is the task's folded session.
+    RecurringDue {
         task: TaskId,
-        facts: Box<Facts>,
+        facts: Box<PlanFacts>,
         session: Box<SessionState>,
     },
-    /// The files of recurring tasks are as they were to be, or not. The hash is that of a file that was written.
-    WrittenDown {
-        then: WritingDown,
+    /// The files of recurring tasks were written. The hash is that of a written file.
+    PlanWritten {
+        then: PlanWriteContinuation,
         result: Result<Option<String>, Fault>,
     },
-    /// Another project's root says something.
+    /// A message from another project's root.
     FromProject {
         project: ProjectId,
         name: String,
@@ -204,39 +203,39 @@ pub enum Input {
 /// Why a run could not be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchFailure {
-    /// Something is not as it must be: the sentence says what and what to do.
+    /// A precondition is not met. The fault names it and the next step.
     Refused(Fault),
-    /// The disk refused something: it may take it later.
+    /// A disk error, which may be temporary.
     Disk(Fault),
-    /// The worktree's setup hook did not succeed.
+    /// The worktree's setup hook failed.
     SetupHook { exit: String, output: String },
-    /// The user has not decided whether this setup hook may run.
+    /// The user has not decided about this setup hook.
     UnapprovedHook { hash: String, script: String },
-    /// The person stopped it.
+    /// The user stopped the launch.
     Cancelled,
 }
 
-/// Something that will happen by itself.
+/// A timer that the machine sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// An Ask answers itself.
+    /// The deadline of an Ask with a default.
     AskDeadline { task: TaskId, ask: AskId },
-    /// Something the disk refused is tried again.
-    TryAgain { task: TaskId },
-    /// No word may have come from a model for a while.
+    /// A failed write is retried.
+    Retry { task: TaskId },
+    /// Checks whether a model has been silent for a while.
     Silence { task: TaskId },
 }
 
-/// Something to be done.
+/// Something for the driver to do.
 #[derive(Debug)]
 pub enum Effect {
-    /// Append, and answer with [`Input::Appended`] or [`Input::AppendFailed`].
+    /// Append events. Answered by [`Input::Appended`] or [`Input::AppendFailed`].
     Append {
         ticket: EffectId,
         task: TaskId,
         bodies: Vec<Body>,
     },
-    /// As [`Effect::Append`], unless the session has the message already in what came after `since`.
+    /// As [`Effect::Append`], unless the session already has the message after `since`.
     SendOnce {
         ticket: EffectId,
         task: TaskId,
@@ -252,119 +251,117 @@ pub enum Effect {
     CancelLaunch {
         task: TaskId,
     },
-    /// Say something to a run.
-    Tell {
+    /// Send a command to a run.
+    SendToRun {
         task: TaskId,
         command: RunCommand,
     },
-    /// Archive a worktree's work, then take it away. Answered by [`Input::Cleared`].
-    Clear {
+    /// Archive a worktree's work and remove it. Answered by [`Input::WorktreeRemoved`].
+    RemoveWorktree {
         task: TaskId,
-        place: Place,
+        place: WorktreeLocation,
         branch: BranchFate,
-        then: Clearing,
+        then: RemovalContinuation,
     },
-    /// Bring a worktree back. Answered by [`Input::Restored`].
-    Restore {
+    /// Restore a worktree. Answered by [`Input::WorktreeRestored`].
+    RestoreWorktree {
         task: TaskId,
-        place: Place,
-        then: Restoring,
+        place: WorktreeLocation,
+        then: RestoreContinuation,
     },
-    /// Look for a task that is not in the tree, with what was below it. Answered by [`Input::Recalled`].
-    Recall {
+    /// Read a deleted task and its subtree from their sessions. Answered by [`Input::DeletedTaskRead`].
+    ReadDeletedTask {
         task: TaskId,
         known: BTreeSet<TaskId>,
-        then: Recalling,
+        then: DeletedTaskContinuation,
     },
-    /// Copy a conversation. Answered by [`Input::Copied`].
-    Copy {
+    /// Copy a conversation. Answered by [`Input::ConversationCopied`].
+    CopyConversation {
         from: TaskId,
         to: TaskId,
         title: String,
         description: String,
-        then: Copying,
+        then: CopyContinuation,
     },
-    /// Do something with a task's work. Answered by [`Input::Worked`].
-    Work {
+    /// Run a job on a task's work. Answered by [`Input::JobDone`].
+    RunJob {
         task: TaskId,
         job: Box<Job>,
     },
-    /// Make the files of recurring tasks say what the tree says. Answered by [`Input::WrittenDown`].
-    WriteDown {
+    /// Write the files of recurring tasks. Answered by [`Input::PlanWritten`].
+    WritePlan {
         change: PlanChange,
-        then: WritingDown,
+        then: PlanWriteContinuation,
     },
-    /// Write down what the user decided, and do what follows from it outside of the machine. Answered by
-    /// [`Input::Decided`].
-    Decide(Box<Decision>),
-    /// Remove a letter of a project whose messages the user does not want.
-    DiscardLetter {
+    /// Save a decision of the user and apply it outside of the machine. Answered by [`Input::DecisionSaved`].
+    SaveDecision(Box<ApprovalDecision>),
+    /// Delete a message from a project that the user declined.
+    DiscardEnvelope {
         message: MessageId,
     },
-    Wake {
+    SetTimer {
         timer: Timer,
         at: Timestamp,
     },
-    /// The answer to a command.
+    /// Reply to a command.
     Reply {
         id: CommandId,
         result: Result<Outcome, Fault>,
     },
     Notify(Notice),
-    /// Everything is stopped and kept.
+    /// All runs are over and everything is on disk.
     Ended,
 }
 
-/// A worktree and its branch, as the tree has them.
+/// A worktree and its branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct WorktreeLocation {
     pub worktree: PathBuf,
     pub branch: String,
-    /// The branch of the task above: what is in it is not lost when this one goes.
+    /// The parent's branch. Commits that it contains need no archive.
     pub base: String,
 }
 
-/// What becomes of a branch whose worktree goes.
+/// Whether to keep the branch of a removed worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BranchFate {
     Keep,
     Delete,
 }
 
-/// Everything needed to start a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchOrder {
     pub node: TaskNode,
     pub above: Option<(TaskId, String)>,
-    /// Nothing: the task is the root and works in the project's own checkout.
-    pub place: Option<Place>,
-    /// Whether the agent may make sub tasks.
+    /// `None` for the root, which works in the project's checkout.
+    pub place: Option<WorktreeLocation>,
+    /// Whether the agent may create sub tasks.
     pub may_delegate: bool,
-    /// Every limit that applies, with what was spent of it.
-    pub accounts: Vec<AccountOrder>,
-    pub hook: Hook,
-    /// What the user decided about setup hooks.
+    /// Every budget that applies, with what was spent of it.
+    pub accounts: Vec<BudgetLimit>,
+    pub hook: HookPolicy,
+    /// The user's decisions about setup hooks.
     pub approvals: Approvals,
-    /// Where its shell stood at last: below its folder, or an absolute path. Nothing: at the top of it.
+    /// The shell's last working directory, relative to the worktree or absolute. `None` for the top of the worktree.
     pub cwd: Option<String>,
 }
 
-/// What is done with the project's setup hook in a new worktree.
+/// Which setup hook runs in a new worktree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hook {
-    /// The one that the worktree has runs.
+pub enum HookPolicy {
+    /// The hook in the worktree.
     #[default]
     Run,
-    /// It failed and the person has edited it: the one in their own checkout runs.
+    /// The hook in the user's checkout: the other one failed and the user edited it.
     RunEdited,
-    /// It failed, and the person said to go on without it.
+    /// None: it failed and the user chose to continue without it.
     Skip,
 }
 
-/// A limit that a run pays from.
+/// A budget that a run spends from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AccountOrder {
-    /// Whose limit it is. Nothing: the project's.
+pub struct BudgetLimit {
+    /// The task that the budget belongs to. `None` for the project.
     pub owner: Option<TaskId>,
     pub scope: BudgetScope,
     pub limit: MicroUsd,

@@ -1,158 +1,152 @@
-//! Jobs with a task's work, as plain data. What goes on when a job is done belongs to the job: it goes out with it and comes
-//! back with its result, so that no answer can meet a question that is not its own.
+//! Jobs on a task's work, as plain data. The continuation of a job travels with it and returns with its result, so a
+//! result cannot be matched to the wrong job.
 
 use std::path::PathBuf;
 
 use crate::base::{EventId, Fault, TaskId, TurnId};
 use crate::engine::command::OnConflict;
-use crate::engine::machine::Place;
-use crate::engine::machine::rewinding::{Forking, Return};
-use crate::engine::machine::working::{CatchingUp, Merging, Undoing, Verifying};
-use crate::engine::reading::Spot;
-use crate::engine::review::{Conflict, Extent, How, Landing, Receipt};
+use crate::engine::machine::WorktreeLocation;
+use crate::engine::machine::rewind::{PendingFork, PendingRewind};
+use crate::engine::machine::work::{PendingCatchUp, PendingMerge, PendingUndo, PendingVerify};
+use crate::engine::review::{CheckResult, Conflict, MergeRecord, MergeStrategy, RewindScope};
 use crate::engine::snapshot::DiffStat;
+use crate::engine::work_queries::TaskLocation;
 use crate::model::message::Message;
-use crate::model::work::{Aim, Moving, Rewound};
+use crate::model::work::{RewindIntent, RewindTarget, Rewound};
 
-/// Something to be done with a task's work, and what goes on then.
+/// A job on a task's work, with its continuation.
 #[derive(Clone, Debug)]
 pub enum Job {
-    /// Run its check and keep the receipt.
+    /// Run the check and record its result.
     Verify {
-        spot: Spot,
-        then: Verifying,
+        location: TaskLocation,
+        then: PendingVerify,
     },
-    /// Find out whether its branch can be brought into another, take in what the user solved, and check it.
-    Prepare {
-        spot: Spot,
+    /// Check whether the branch can be merged: conflicts, drafts that the user solved, the project's check.
+    PrepareMerge {
+        location: TaskLocation,
         target: String,
         conflicts: OnConflict,
-        then: Merging,
+        then: PendingMerge,
     },
-    /// Bring its branch into another.
-    Land {
-        spot: Spot,
+    /// Merge the branch into another.
+    Merge {
+        location: TaskLocation,
         target: String,
-        how: How,
+        how: MergeStrategy,
         message: String,
-        /// The commit that was looked at.
+        /// The commit that was prepared.
         commit: String,
-        then: Merging,
+        then: PendingMerge,
     },
-    /// Take a landing back. Nothing: the last one that the repository knows of.
-    UndoLanding {
+    /// Undo a merge. `None` for the last one that the repository knows.
+    UndoMerge {
         undo: Option<String>,
-        then: Undoing,
+        then: PendingUndo,
     },
-    /// Find out what a merge would be up against.
-    Foresee {
+    /// Count the missing commits and find the conflicts of a merge from the target.
+    PreviewCatchUp {
         branch: String,
         target: String,
-        then: CatchingUp,
+        then: PendingCatchUp,
     },
-    GoBack {
-        back: GoBack,
-        then: Return,
+    Rewind {
+        rewind: RewindJob,
+        then: PendingRewind,
     },
-    /// Copy conversation and files into a task that has neither.
+    /// Copy conversation and files into a new task.
     Fork {
-        from: Spot,
+        from: TaskLocation,
         at: Option<TurnId>,
-        place: Place,
+        place: WorktreeLocation,
         title: String,
         description: String,
-        then: Forking,
+        then: PendingFork,
     },
-    /// Measure how much it changed.
+    /// Measure the size of its changes.
     Measure {
         worktree: PathBuf,
         base: String,
     },
 }
 
-/// What came of a job.
+/// The result of a job, with its continuation.
 #[derive(Debug)]
-pub enum Worked {
-    Verified { then: Verifying, result: Result<Receipt, Fault> },
-    Prepared { then: Merging, result: Result<Preparation, Fault> },
-    Landed { then: Merging, result: Result<LandResult, Fault> },
-    Undone { then: Undoing, result: Result<UndoneLanding, Fault> },
-    Foreseen { then: CatchingUp, result: Result<Foreseen, Fault> },
-    WentBack { then: Return, result: Result<Went, Fault> },
-    Forked { then: Forking, result: Result<(), Fault> },
+pub enum JobOutcome {
+    Verified { then: PendingVerify, result: Result<CheckResult, Fault> },
+    MergePrepared { then: PendingMerge, result: Result<MergePreparation, Fault> },
+    Merged { then: PendingMerge, result: Result<MergeResult, Fault> },
+    MergeUndone { then: PendingUndo, result: Result<UndoneMerge, Fault> },
+    CatchUpPreviewed { then: PendingCatchUp, result: Result<CatchUpPreview, Fault> },
+    Rewound { then: PendingRewind, result: Result<RewindOutcome, Fault> },
+    Forked { then: PendingFork, result: Result<(), Fault> },
     Measured { task: TaskId, diff: Option<DiffStat> },
 }
 
-/// Whether a branch can be brought into another.
+/// Whether a branch can be merged.
 #[derive(Clone, Debug)]
-pub enum Preparation {
-    /// It can, with this commit.
-    Ready {
-        commit: String,
-    },
-    CheckFailed(Receipt),
+pub enum MergePreparation {
+    Ready { commit: String },
+    CheckFailed(CheckResult),
     Conflicts(Vec<Conflict>),
-    NothingToLand,
+    NothingToMerge,
 }
 
-/// What became of a branch that was brought into another.
+/// The result of a merge.
 #[derive(Clone, Debug)]
-pub enum LandResult {
-    Landed {
-        landing: Landing,
-        /// The checkout that has the new files. Nothing: only the branch moved.
+pub enum MergeResult {
+    Merged {
+        merge: MergeRecord,
+        /// The checkout with the new files. `None` if only the branch moved.
         checkout: Option<PathBuf>,
     },
     Conflicts(Vec<Conflict>),
-    NothingToLand,
+    NothingToMerge,
 }
 
-/// A landing that was taken back.
+/// A merge that was undone.
 #[derive(Clone, Debug)]
-pub struct UndoneLanding {
+pub struct UndoneMerge {
     pub undo: String,
     pub target: String,
     pub checkout: Option<PathBuf>,
 }
 
-/// What a merge would be up against.
+/// The commits and conflicts of a merge from the target branch.
 #[derive(Clone, Debug)]
-pub struct Foreseen {
+pub struct CatchUpPreview {
     pub behind: usize,
     pub conflicts: Vec<Conflict>,
 }
 
-/// A way back, or forth again.
+/// A rewind or a redo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GoBack {
-    pub spot: Spot,
-    pub aim: Aim,
-    pub extent: Extent,
-    /// What is to be said instead of the message that is gone back to.
+pub struct RewindJob {
+    pub location: TaskLocation,
+    pub target: RewindTarget,
+    pub extent: RewindScope,
+    /// The text to send instead of the message that is rewound to.
     pub words: Option<String>,
-    /// The rewind that is taken back.
+    /// For a redo: the rewind to undo.
     pub rewound: Option<Rewound>,
-    /// A crash interrupted it: this is what it had begun with.
-    pub begun: Option<Moving>,
+    /// For a rewind that a crash interrupted: its recorded intent.
+    pub begun: Option<RewindIntent>,
 }
 
-/// Where conversation and files went.
+/// The result of a rewind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Went {
-    /// Where the conversation was.
+pub struct RewindOutcome {
+    /// The head of the conversation before.
     pub head: Option<EventId>,
-    /// The last event that stays.
     pub event: Option<EventId>,
-    /// The last turn that stays.
     pub turn: Option<TurnId>,
-    /// The state of the files now: the turn it is kept under, and the tree.
+    /// The current snapshot of the files: its turn and its tree.
     pub state: Option<(TurnId, String)>,
-    /// The snapshot of the files before.
     pub files: Option<TurnId>,
-    /// Where the branch was, if it was moved.
+    /// The commit of the branch before, if it was moved.
     pub branch: Option<String>,
-    /// What was read together with the message that was gone back to.
+    /// The messages that were read together with the message that is rewound to.
     pub others: Vec<Message>,
-    /// That message itself.
+    /// The message that is rewound to.
     pub message: Option<Message>,
 }

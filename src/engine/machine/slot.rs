@@ -1,40 +1,40 @@
-//! What a task's slot is doing, what keeps it from being taken, and how far its completion is.
+//! Per-task state enums: the slot of a run, holds that block it, the progress of a completion, output and disk health.
 
 use crate::base::{EventId, Timestamp};
 use crate::model::event::{InterruptReason, Verdict};
 
-/// What a task's slot is doing.
+/// The state of a task's run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum Slot {
     #[default]
     Free,
-    /// Decided; the tree is being saved, the worktree made ready.
+    /// The launch is decided. The tree is being saved or the worktree set up.
     Launching {
-        /// Whether the order has been given.
+        /// Whether the driver has the launch order.
         ordered: bool,
-        stop: Option<Stop>,
+        stop: Option<StopRequest>,
     },
     Running {
-        /// It waits for a process of its own or for the user.
+        /// It waits for a background process or for the user.
         asleep: bool,
-        stop: Option<Stop>,
+        stop: Option<StopRequest>,
     },
-    /// Its session says how it ended, and the run is not over yet.
-    Leaving { stop: Option<Stop> },
-    /// The user stopped it without a run, and its session does not say so yet.
+    /// Its session has the end of the run, but the run is not over yet.
+    Leaving { stop: Option<StopRequest> },
+    /// The user stopped the task while it had no run, and the stop is being written.
     Halting,
 }
 
-/// Why a run was told to end.
+/// Why a run is being stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stop {
+pub(super) struct StopRequest {
     pub(super) reason: InterruptReason,
-    /// The user stopped it once more while it was stopping: what was said in between is not heeded either.
+    /// The user stopped it again while it was stopping, so messages sent in between do not resume it either.
     pub(super) again: bool,
 }
 
 impl Slot {
-    /// Returns true if a run is there, or about to be.
+    /// Returns true if there is a run or a launch.
     pub(super) fn has_run(&self) -> bool {
         match self {
             Self::Launching { .. } | Self::Running { .. } | Self::Leaving { .. } => true,
@@ -42,12 +42,12 @@ impl Slot {
         }
     }
 
-    /// Returns true if a run can be spoken to.
+    /// Returns true if there is a run that can receive commands.
     pub(super) fn is_alive(&self) -> bool {
         matches!(self, Self::Running { .. } | Self::Leaving { .. })
     }
 
-    /// Returns true if a run counts among those that may work at once.
+    /// Returns true if the run counts towards the limit of concurrent runs.
     pub(super) fn is_at_work(&self) -> bool {
         self.has_run() && !self.is_asleep()
     }
@@ -56,38 +56,38 @@ impl Slot {
         matches!(self, Self::Running { asleep: true, .. })
     }
 
-    /// Returns why its run was told to end, if it was.
-    pub(super) fn stop(&self) -> Option<&Stop> {
+    /// Returns the stop request, if there is one.
+    pub(super) fn stop(&self) -> Option<&StopRequest> {
         match self {
             Self::Launching { stop, .. } | Self::Running { stop, .. } | Self::Leaving { stop } => stop.as_ref(),
             Self::Free | Self::Halting => None,
         }
     }
 
-    /// Returns true if the user stopped the task, and its session may not say so yet.
+    /// Returns true if the user stopped the task. Its session may not have the stop yet.
     pub(super) fn is_stopped_by_user(&self) -> bool {
         *self == Self::Halting || self.stop().is_some_and(|stop| stop.reason == InterruptReason::Stopped)
     }
 
-    /// Takes note that the run is to end. The first reason counts; a second stop of the user counts as one more.
-    pub(super) fn tell_to_stop(&mut self, reason: &InterruptReason) {
+    /// Requests a stop. The first reason counts; a second stop by the user is recorded as such.
+    pub(super) fn request_stop(&mut self, reason: &InterruptReason) {
         let is_alive = self.is_alive();
         let (Self::Launching { stop, .. } | Self::Running { stop, .. } | Self::Leaving { stop }) = self else { return };
         match stop {
-            None => *stop = Some(Stop { reason: reason.clone(), again: false }),
+            None => *stop = Some(StopRequest { reason: reason.clone(), again: false }),
             Some(stop) => stop.again |= is_alive && *reason == InterruptReason::Stopped,
         }
     }
 }
 
-/// What is under way at a task besides its run. While anything is, no run begins.
+/// Something besides a run that is under way at a task. While any is, no run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// A change or a job that must not be disturbed. There is one at a time.
+    /// A change or a job that must not be disturbed. There is at most one.
     Change,
-    /// A merge that writes files where the task works.
+    /// A merge that writes files in the task's checkout.
     Merge,
-    /// Messages are being taken out of its session.
+    /// Messages are being withdrawn from its session.
     Withdrawal,
 }
 
@@ -101,7 +101,7 @@ impl Holds {
         }
     }
 
-    /// Ends one hold of this kind.
+    /// Removes one hold of this kind.
     pub(super) fn remove(&mut self, hold: Hold) {
         if let Some(at) = self.0.iter().position(|held| *held == hold) {
             self.0.swap_remove(at);
@@ -113,53 +113,53 @@ impl Holds {
     }
 }
 
-/// How far the end of a run has come on its way to the user, to the task above and into the tree.
+/// Progress of reporting the end of a run to the user, the parent task and the tree.
 #[derive(Debug, Default)]
-pub(super) enum Completion {
+pub(super) enum CompletionState {
     #[default]
     Idle,
-    /// The work is being measured, to be shown to the user for review.
+    /// The diff is being measured for the user's review.
     Measuring,
-    /// The message is on its way to the task above.
-    Telling { verdict: Verdict, result: String },
-    /// The task above has the message about this end of a run; the session and the tree follow.
-    Told { end: Option<EventId> },
-    /// The task above has the message, and the disk refused what follows: that is tried again.
+    /// The message to the parent task is being written.
+    Notifying { verdict: Verdict, result: String },
+    /// The parent has the message about this end of a run. The session and the tree follow.
+    Notified { end: Option<EventId> },
+    /// A write failed and will be retried. `end` is set if the parent already has the message.
     Interrupted { end: Option<EventId> },
 }
 
-impl Completion {
-    /// Returns true if the task above is being told, or knows and the tree does not say so yet.
+impl CompletionState {
+    /// Returns true if the parent is being notified, or was notified and the tree is not saved yet.
     pub(super) fn is_under_way(&self) -> bool {
-        matches!(self, Self::Telling { .. } | Self::Told { .. })
+        matches!(self, Self::Notifying { .. } | Self::Notified { .. })
     }
 
-    /// Returns the end of a run that the task above has heard of, whatever the disk made of the rest.
-    pub(super) fn told(&self) -> Option<EventId> {
+    /// Returns the end of a run that the parent was notified of.
+    pub(super) fn notified_end(&self) -> Option<EventId> {
         match self {
-            Self::Told { end } | Self::Interrupted { end } => *end,
-            Self::Idle | Self::Measuring | Self::Telling { .. } => None,
+            Self::Notified { end } | Self::Interrupted { end } => *end,
+            Self::Idle | Self::Measuring | Self::Notifying { .. } => None,
         }
     }
 
-    /// The disk refused a part of it: it begins again from what the disk has.
+    /// Records that a write failed: reporting restarts from what is on disk.
     pub(super) fn interrupt(&mut self) {
-        *self = Self::Interrupted { end: self.told() };
+        *self = Self::Interrupted { end: self.notified_end() };
     }
 }
 
-/// Whether a model says anything while a request is under way.
+/// Output of a model during a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum StreamActivity {
     #[default]
     None,
-    /// The last word came then.
+    /// The time of the last output.
     Last(Timestamp),
-    /// The last word came then, and that is long ago.
+    /// The time of the last output, which is longer ago than the timeout.
     Silent(Timestamp),
 }
 
-impl Words {
+impl StreamActivity {
     pub(super) fn last(self) -> Option<Timestamp> {
         match self {
             Self::Last(at) | Self::Silent(at) => Some(at),
@@ -168,27 +168,27 @@ impl Words {
     }
 }
 
-/// What the disk made of what was last written for a task.
+/// The result of recent writes for a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Disk {
+pub(super) enum DiskHealth {
     #[default]
-    Takes,
-    /// It refused so many times in a row.
-    Refused(u32),
-    /// The same, and what it refused is tried again after a pause.
-    TriedAgainSoon(u32),
+    Healthy,
+    /// Number of consecutive failures.
+    Failing(u32),
+    /// Number of consecutive failures. A retry is scheduled.
+    RetryScheduled(u32),
 }
 
-impl Disk {
-    pub(super) fn refusals(self) -> u32 {
+impl DiskHealth {
+    pub(super) fn failures(self) -> u32 {
         match self {
-            Self::Takes => 0,
-            Self::Refused(times) | Self::TriedAgainSoon(times) => times,
+            Self::Healthy => 0,
+            Self::Failing(failures) | Self::RetryScheduled(failures) => failures,
         }
     }
 
-    pub(super) fn is_tried_again(self) -> bool {
-        matches!(self, Self::TriedAgainSoon(_))
+    pub(super) fn is_retry_scheduled(self) -> bool {
+        matches!(self, Self::RetryScheduled(_))
     }
 }
 

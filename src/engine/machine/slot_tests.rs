@@ -7,30 +7,30 @@ fn running() -> Slot {
 #[test]
 fn the_first_reason_to_stop_counts_and_a_second_stop_of_the_user_is_remembered() {
     let mut slot = running();
-    slot.tell_to_stop(&InterruptReason::Quit);
-    slot.tell_to_stop(&InterruptReason::Stopped);
-    assert_eq!(slot.stop(), Some(&Stop { reason: InterruptReason::Quit, again: true }));
+    slot.request_stop(&InterruptReason::Quit);
+    slot.request_stop(&InterruptReason::Stopped);
+    assert_eq!(slot.stop(), Some(&StopRequest { reason: InterruptReason::Quit, again: true }));
     assert!(!slot.is_stopped_by_user(), "it ends because the program does");
 
     let mut slot = running();
-    slot.tell_to_stop(&InterruptReason::Stopped);
-    slot.tell_to_stop(&InterruptReason::Quit);
-    assert_eq!(slot.stop(), Some(&Stop { reason: InterruptReason::Stopped, again: false }));
+    slot.request_stop(&InterruptReason::Stopped);
+    slot.request_stop(&InterruptReason::Quit);
+    assert_eq!(slot.stop(), Some(&StopRequest { reason: InterruptReason::Stopped, again: false }));
     assert!(slot.is_stopped_by_user());
 }
 
 #[test]
 fn a_launch_that_is_stopped_twice_is_stopped_once() {
     let mut slot = Slot::Launching { ordered: true, stop: None };
-    slot.tell_to_stop(&InterruptReason::Stopped);
-    slot.tell_to_stop(&InterruptReason::Stopped);
-    assert_eq!(slot.stop(), Some(&Stop { reason: InterruptReason::Stopped, again: false }));
+    slot.request_stop(&InterruptReason::Stopped);
+    slot.request_stop(&InterruptReason::Stopped);
+    assert_eq!(slot.stop(), Some(&StopRequest { reason: InterruptReason::Stopped, again: false }));
 }
 
 #[test]
-fn nobody_who_has_no_run_is_told_to_stop() {
+fn a_slot_without_a_run_ignores_a_stop_request() {
     let mut slot = Slot::Free;
-    slot.tell_to_stop(&InterruptReason::Stopped);
+    slot.request_stop(&InterruptReason::Stopped);
     assert_eq!(slot, Slot::Free);
     assert!(Slot::Halting.is_stopped_by_user() && !Slot::Halting.has_run());
 }

@@ -1,38 +1,38 @@
-//! How many tasks agents may create: inside their own sub tree only, so many open ones in a project, and so many in one
-//! turn of an agent. Whoever wants more waits for the user, who is asked once and not again after a refusal.
+//! Limits on how many tasks agents create: open tasks in the project, and tasks per turn of an agent. At a limit the
+//! user is asked once, and not again after a refusal.
 
 use crate::base::{Fault, TaskId, Timestamp, text};
 use crate::engine::command::CommandId;
 use crate::engine::machine::authority::Permission;
-use crate::engine::machine::delivering::Plan;
-use crate::engine::machine::running::Place;
-use crate::engine::machine::{Effect, Machine, Pending};
+use crate::engine::machine::delivery::DeliveryPlan;
+use crate::engine::machine::scheduler::QueuePosition;
+use crate::engine::machine::{AppendContinuation, Effect, Machine};
 use crate::model::ask::{ChoiceId, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Grant, Granted};
-use crate::model::message::Source;
+use crate::model::message::MessageSource;
 use crate::model::task::Status;
 use crate::model::{Answer, Ask, AskKind};
 
-/// A limit that keeps an agent from creating a task now.
+/// The limit that an agent has reached.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TaskLimit {
-    /// So many tasks are open in the project.
+    /// Open tasks in the project.
     Open(usize),
-    /// The agent has created so many in this turn.
+    /// Tasks that the agent created in this turn.
     Turn(u32),
 }
 
 impl TaskLimit {
-    /// Returns what an agent is told that the user has been asked.
-    fn asked(self) -> Fault {
+    /// Returns the refusal that an agent gets while the user is being asked.
+    fn fault(self) -> Fault {
         Fault::user(format!(
             "Not created: {}, and that is the limit. The user has been asked whether to allow more. Do not try again: call \
              yield and wait for the answer, or do the work without another task.",
-            self.words()
+            self.describe()
         ))
     }
 
-    fn words(self) -> String {
+    fn describe(self) -> String {
         match self {
             Self::Open(limit) => format!("{} are open in this project", text::count(limit, "task", "tasks")),
             Self::Turn(limit) => {
@@ -47,9 +47,9 @@ impl Machine {
         self.tree.walk(self.tree.root_id()).skip(1).filter(|node| node.status != Status::Closed).count()
     }
 
-    /// Returns how many tasks may be open, with what the user allowed beyond the setting.
+    /// Returns how many tasks may be open: the setting, or more if the user granted more.
     fn task_allowance(&self) -> usize {
-        let granted = self.lives.values().filter_map(|life| life.state.grants.tasks).max().unwrap_or(0);
+        let granted = self.runtimes.values().filter_map(|runtime| runtime.state.grants.tasks).max().unwrap_or(0);
         granted.max(self.limits.max_tasks) as usize
     }
 
@@ -58,31 +58,32 @@ impl Machine {
         if self.open_tasks() >= limit {
             return Some(TaskLimit::Open(limit));
         }
-        let created = self.lives.get(&own).map_or(0, |life| life.created);
+        let created = self.runtimes.get(&own).map_or(0, |runtime| runtime.created);
         let limit = self.limits.max_tasks_per_turn;
         (created >= limit).then_some(TaskLimit::Turn(limit))
     }
 
-    /// Decides whether the agent of `own` may create one more task, or the user has to be asked.
+    /// Decides whether the agent of `own` may create one more task, or has to ask the user.
     pub(super) fn check_task_limit(&self, own: TaskId) -> Result<Permission, Fault> {
         let Some(limit) = self.reached_limit(own) else { return Ok(Permission::Granted) };
-        let Some(life) = self.lives.get(&own) else { return Ok(Permission::AskUser { own, limit }) };
-        if life.state.grants.no_more_tasks {
+        let Some(runtime) = self.runtimes.get(&own) else { return Ok(Permission::AskUser { own, limit }) };
+        if runtime.state.grants.no_more_tasks {
             return Err(Fault::user(format!(
                 "Not created: {}, and the user refused more. Do not try again: work with the tasks there are, close those \
                  that are done, or do the work yourself.",
-                limit.words()
+                limit.describe()
             )));
         }
-        let is_asked = life.asks_for_tasks || life.state.asks.iter().any(|ask| ask.kind() == AskKind::TaskLimit);
-        if is_asked { Err(limit.asked()) } else { Ok(Permission::AskUser { own, limit }) }
+        let is_asked =
+            runtime.is_asking_for_tasks || runtime.state.asks.iter().any(|ask| ask.kind() == AskKind::TaskLimit);
+        if is_asked { Err(limit.fault()) } else { Ok(Permission::AskUser { own, limit }) }
     }
 
     /// Asks the user whether an agent may create more tasks.
     pub(super) fn ask_for_tasks(&mut self, id: CommandId, own: TaskId, limit: TaskLimit) {
-        self.life(own).asks_for_tasks = true;
+        self.runtime(own).is_asking_for_tasks = true;
         let ask = self.task_limit_ask(own, limit);
-        self.append(own, vec![ask.into()], Pending::TaskLimit(own, id, limit.asked()));
+        self.append(own, vec![ask.into()], AppendContinuation::TaskLimit(own, id, limit.fault()));
     }
 
     fn task_limit_ask(&self, own: TaskId, limit: TaskLimit) -> Ask {
@@ -106,13 +107,13 @@ impl Machine {
         )
     }
 
-    /// The question is on the disk, or could not be put there: the agent is told.
-    pub(super) fn task_limit_asked(&mut self, task: TaskId, id: CommandId, fault: Fault) {
-        self.life(task).asks_for_tasks = false;
+    /// Replies to the agent once the Ask is written or failed to be.
+    pub(super) fn on_task_limit_asked(&mut self, task: TaskId, id: CommandId, fault: Fault) {
+        self.runtime(task).is_asking_for_tasks = false;
         self.out.push(Effect::Reply { id, result: Err(fault) });
     }
 
-    /// Takes the user's answer in and tells the agent.
+    /// Records the user's answer and sends it to the agent.
     pub(super) fn answer_task_limit(
         &mut self,
         now: Timestamp,
@@ -122,8 +123,8 @@ impl Machine {
         answer: Answer,
     ) {
         let more = self.limits.max_tasks_per_turn;
-        let (grant, words) = if ask.chosen(&answer) == Some(&ChoiceId::Approve) {
-            self.life(task).created = 0;
+        let (grant, words) = if ask.choice_of(&answer) == Some(&ChoiceId::Approve) {
+            self.runtime(task).created = 0;
             let open = u32::try_from(self.open_tasks()).unwrap_or(u32::MAX);
             (
                 Grant::Tasks { up_to: open.saturating_add(more) },
@@ -135,7 +136,7 @@ impl Machine {
             (Grant::NoMoreTasks, words)
         };
         self.answering.insert(ask.id);
-        let from = Source::ClarifyResponse { ask: ask.id, question: ask.question.clone(), defaulted: false };
+        let from = MessageSource::ClarifyResponse { ask: ask.id, question: ask.question.clone(), defaulted: false };
         let message = self.message(now, from, words);
         let id = ask.id;
         let bodies = vec![
@@ -143,8 +144,8 @@ impl Machine {
             Granted { ask: id, grant }.into(),
             AskWithdrawn { id, reason: "the answer was sent to the agent".to_owned() }.into(),
         ];
-        let plan = Plan { line: Place::First, ..Plan::default() };
-        let then = Pending::Answer { task, ask: id, command: Some(command) };
+        let plan = DeliveryPlan { position: QueuePosition::First, ..DeliveryPlan::default() };
+        let then = AppendContinuation::Answer { task, ask: id, command: Some(command) };
         self.deliver_with(task, bodies, message, plan, then);
     }
 }

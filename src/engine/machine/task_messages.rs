@@ -1,15 +1,15 @@
-//! Messages and questions in the name of a task: what an agent says to other tasks and to the user.
+//! Messages and questions from agents to other tasks and to the user.
 
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::{Actor, CommandId, Outcome};
-use crate::engine::machine::delivering::Plan;
-use crate::engine::machine::{Machine, Pending};
+use crate::engine::machine::delivery::DeliveryPlan;
+use crate::engine::machine::{AppendContinuation, Machine};
 use crate::model::Ask;
-use crate::model::ask::{AskMode, Choice, Given, Subject};
-use crate::model::message::Source;
+use crate::model::ask::{AskMode, AskReply, Choice, Subject};
+use crate::model::message::MessageSource;
 
-/// Returns the task in whose name an actor speaks.
-fn speaker(actor: Actor) -> Result<TaskId, Fault> {
+/// Returns the task of an agent.
+fn own_task(actor: Actor) -> Result<TaskId, Fault> {
     match actor {
         Actor::Agent(own) => Ok(own),
         Actor::User | Actor::Engine => Err(Fault::internal("a message in the name of no task")),
@@ -30,15 +30,15 @@ impl Machine {
         if body.trim().is_empty() {
             return Err(Fault::user("the message is empty"));
         }
-        let own = speaker(actor)?;
+        let own = own_task(actor)?;
         let title = self.node(own)?.title.clone();
-        let message = self.message(now, Source::TaskMessage { task: own, title, request_reply }, body);
-        let outcome = self.sent(to, message.id);
-        self.deliver(to, message, Plan::default(), Pending::Reply(id, outcome));
+        let message = self.message(now, MessageSource::TaskMessage { task: own, title, request_reply }, body);
+        let outcome = self.sent_outcome(to, message.id);
+        self.deliver(to, message, DeliveryPlan::default(), AppendContinuation::Reply(id, outcome));
         Ok(())
     }
 
-    /// Puts a question of an agent to the user.
+    /// Asks the user a question of an agent.
     #[expect(clippy::too_many_arguments, reason = "they are the fields of the question")]
     pub(super) fn ask_user(
         &mut self,
@@ -54,18 +54,18 @@ impl Machine {
         if question.trim().is_empty() {
             return Err(Fault::user("The question is empty. Say in one line what you need to know."));
         }
-        let own = speaker(actor)?;
+        let own = own_task(actor)?;
         let deadline = default.as_ref().and(self.limits.clarify_timeout).map(|wait| now.later(wait));
         let choices = Choice::options(choices);
         let of_default = |text: String| match choices.iter().find(|choice| choice.label == text) {
-            Some(choice) => Given::Choice(choice.id.clone()),
-            None => Given::Text(text),
+            Some(choice) => AskReply::Choice(choice.id.clone()),
+            None => AskReply::Text(text),
         };
         let default = default.map(of_default);
         let ask = self.new_ask(Subject::Clarify, question, detail, &[]);
         let ask = Ask { choices, default, mode, deadline, ..ask };
         let asked = Outcome::Asked(ask.id);
-        self.append(own, vec![ask.into()], Pending::Reply(id, asked));
+        self.append(own, vec![ask.into()], AppendContinuation::Reply(id, asked));
         Ok(())
     }
 }

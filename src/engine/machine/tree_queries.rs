@@ -1,4 +1,4 @@
-//! Answers queries about the tree. Changes nothing, and words nothing: each front end says it in its own way.
+//! Answers queries about the tree, as data.
 
 use crate::base::{Fault, TaskId};
 use crate::engine::machine::Machine;
@@ -9,7 +9,6 @@ use crate::model::task::{Status, TaskNode};
 use crate::model::{Ask, AskKind};
 
 impl Machine {
-    /// Answers a query about the tree.
     pub fn query(&self, query: &TreeQuery) -> Result<TreeAnswer, Fault> {
         Ok(match query {
             TreeQuery::Find { name } => {
@@ -47,16 +46,16 @@ impl Machine {
         self.tree.walk(top).map(row).collect()
     }
 
-    /// Returns why a task may not be declared done yet.
+    /// Returns why a task may not finish yet.
     fn unfinished(&self, task: TaskId, verdict: Verdict) -> Option<Unfinished> {
-        let in_progress = |node: &&TaskNode| node.status == Status::InProgress && !self.is_known_above(node.id);
+        let in_progress = |node: &&TaskNode| node.status == Status::InProgress && !self.is_known_to_parent(node.id);
         let running: Vec<TaskRef> = self.tree.walk(task).skip(1).filter(in_progress).map(TaskRef::of).collect();
         if !running.is_empty() {
             return Some(Unfinished::SubTasks(running));
         }
-        // What the repository asks for is no question of the agent's.
+        // Approvals are not questions of the agent.
         let own = |ask: &&Ask| !matches!(ask.kind(), AskKind::McpApproval | AskKind::Approval);
-        let asks = self.lives.get(&task).map_or(0, |life| life.state.asks.iter().filter(own).count());
+        let asks = self.runtimes.get(&task).map_or(0, |runtime| runtime.state.asks.iter().filter(own).count());
         (asks > 0 && verdict == Verdict::Passed).then_some(Unfinished::Questions(asks))
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::AskKind;
-use crate::model::ask::{AskMode, ChoiceId, Given, Subject};
+use crate::model::ask::{AskMode, AskReply, ChoiceId, Subject};
 use crate::model::event::{InterruptReason, RunEnded};
 use crate::model::run::Ending;
 use std::time::Duration;
@@ -15,13 +15,13 @@ fn clarify(default: Option<&str>) -> Command {
     }
 }
 
-fn patient() -> Rig {
-    Rig::with(Limits { clarify_timeout: Some(Duration::from_secs(60)), ..Limits::default() })
+fn with_clarify_timeout() -> Rig {
+    Rig::with(EngineLimits { clarify_timeout: Some(Duration::from_secs(60)), ..EngineLimits::default() })
 }
 
 fn answers(rig: &Rig, task: TaskId) -> Vec<(String, bool)> {
     let answer = |message: Message| match message.from {
-        Source::ClarifyResponse { defaulted, .. } => Some((message.body, defaulted)),
+        MessageSource::ClarifyResponse { defaulted, .. } => Some((message.body, defaulted)),
         _ => None,
     };
     rig.messages(task).into_iter().filter_map(answer).collect()
@@ -29,38 +29,38 @@ fn answers(rig: &Rig, task: TaskId) -> Vec<(String, bool)> {
 
 fn asks_and_rests(rig: &mut Rig, default: Option<&str>) -> (TaskId, crate::base::AskId) {
     let task = rig.make_busy(rig.root(), "Task");
-    let asked = rig.ask(task, clarify(default));
+    let asked = rig.agent_command(task, clarify(default));
     let ask = rig.only_ask(task).id;
     assert_eq!(asked, Some(Ok(Outcome::Asked(ask))));
-    rig.rest(task);
+    rig.go_idle(task);
     rig.effects.clear();
     (task, ask)
 }
 
 #[test]
-fn a_question_is_answered_once_and_wakes_who_asked() {
+fn a_question_is_answered_once_and_wakes_its_task() {
     let mut rig = Rig::new();
     let (task, ask) = asks_and_rests(&mut rig, None);
-    let bad = Command::Answer { task, ask, reply: Given::Choice(ChoiceId::Option(2)) };
+    let bad = Command::Answer { task, ask, reply: AskReply::Choice(ChoiceId::Option(2)) };
     assert!(message_of(rig.command(bad)).contains("no choice 3"));
     assert_eq!(rig.answer(task, 1), Some(Ok(Outcome::Done)));
     assert_eq!(answers(&rig, task), [("that".to_owned(), false)]);
     assert_eq!(rig.launched(), [task]);
-    let again = Command::Answer { task, ask, reply: Given::Choice(ChoiceId::Option(0)) };
-    assert!(message_of(rig.command(again.clone())).contains("has been answered"));
+    let again = Command::Answer { task, ask, reply: AskReply::Choice(ChoiceId::Option(0)) };
+    assert!(message_of(rig.command(again.clone())).contains("already answered"));
     rig.crash();
     assert!(rig.view(task).asks.is_empty());
-    assert!(message_of(rig.command(again)).contains("has been answered"));
+    assert!(message_of(rig.command(again)).contains("already answered"));
 }
 
 #[test]
 fn two_answers_at_once_are_one() {
-    let mut rig = patient();
+    let mut rig = with_clarify_timeout();
     let (task, ask) = asks_and_rests(&mut rig, Some("this"));
-    rig.appends = Mood::Sleeps;
+    rig.appends = DiskMode::Blocks;
     assert_eq!(rig.answer(task, 1), None);
     let first = rig.last_command();
-    assert!(message_of(rig.answer(task, 0)).contains("has been answered"));
+    assert!(message_of(rig.answer(task, 0)).contains("already answered"));
     rig.feed(Input::Timer { timer: Timer::AskDeadline { task, ask } });
     rig.wake_disk();
     assert_eq!(rig.reply(first), Some(Ok(Outcome::Done)));
@@ -68,23 +68,23 @@ fn two_answers_at_once_are_one() {
 }
 
 #[test]
-fn an_answer_that_the_disk_refused_can_be_given_again() {
+fn an_answer_that_was_not_written_can_be_given_again() {
     let mut rig = Rig::new();
     let (task, _) = asks_and_rests(&mut rig, None);
-    rig.appends = Mood::Refuses;
+    rig.appends = DiskMode::Fails;
     assert!(message_of(rig.answer(task, 0)).contains("nothing was done"));
-    rig.appends = Mood::Takes;
+    rig.appends = DiskMode::Accepts;
     assert_eq!(rig.answer(task, 0), Some(Ok(Outcome::Done)));
 }
 
 #[test]
-fn a_question_whose_time_came_while_a_refused_answer_was_on_its_way_is_answered_by_default() {
-    let mut rig = patient();
+fn a_question_whose_deadline_passed_during_a_failed_answer_gets_the_default() {
+    let mut rig = with_clarify_timeout();
     let (task, ask) = asks_and_rests(&mut rig, Some("this"));
     let timer = Timer::AskDeadline { task, ask };
-    let is_set = |effect: &Effect| matches!(effect, Effect::Wake { timer: set, .. } if *set == timer);
+    let is_set = |effect: &Effect| matches!(effect, Effect::SetTimer { timer: set, .. } if *set == timer);
     for due in [false, true] {
-        rig.appends = Mood::Sleeps;
+        rig.appends = DiskMode::Blocks;
         assert_eq!(rig.answer(task, 1), None);
         if due {
             rig.pass_until(rig.only_ask(task).deadline.unwrap());
@@ -98,36 +98,37 @@ fn a_question_whose_time_came_while_a_refused_answer_was_on_its_way_is_answered_
 }
 
 #[test]
-fn a_default_answers_when_the_time_is_over_and_says_so() {
-    let mut rig = patient();
+fn the_default_answers_at_the_deadline_and_is_marked_as_default() {
+    let mut rig = with_clarify_timeout();
     let (task, ask) = asks_and_rests(&mut rig, Some("this"));
     let timer = Timer::AskDeadline { task, ask };
     rig.crash();
     let due = rig.only_ask(task).deadline;
-    let set = |effect: &Effect| matches!(effect, Effect::Wake { timer: set, at } if *set == timer && Some(*at) == due);
+    let set =
+        |effect: &Effect| matches!(effect, Effect::SetTimer { timer: set, at } if *set == timer && Some(*at) == due);
     assert_eq!(rig.count_effects(set), 1, "the deadline outlives a restart");
-    // A disk that is full at that moment does not let the question stand for ever.
-    rig.appends = Mood::Refuses;
+    // A write error at that moment does not leave the question open forever.
+    rig.appends = DiskMode::Fails;
     rig.feed(Input::Timer { timer });
-    rig.appends = Mood::Takes;
-    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { timer: set, .. } if *set == timer)), 2);
+    rig.appends = DiskMode::Accepts;
+    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::SetTimer { timer: set, .. } if *set == timer)), 2);
     rig.feed(Input::Timer { timer });
     assert_eq!(answers(&rig, task), [("this".to_owned(), true)]);
     assert_eq!(rig.launched(), [task]);
     rig.feed(Input::Timer { timer });
     assert_eq!(answers(&rig, task).len(), 1);
-    // Without a default, and without a limit, it waits for ever.
-    for (mut rig, default) in [(patient(), None), (Rig::new(), Some("this"))] {
+    // Without a default or a timeout, it waits forever.
+    for (mut rig, default) in [(with_clarify_timeout(), None), (Rig::new(), Some("this"))] {
         let (task, ask) = asks_and_rests(&mut rig, default);
         assert_eq!(rig.only_ask(task).deadline, None);
-        assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { .. })), 0);
+        assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::SetTimer { .. })), 0);
         rig.feed(Input::Timer { timer: Timer::AskDeadline { task, ask } });
         assert_eq!(rig.view(task).asks.len(), default.map_or(1, |_| 0));
     }
 }
 
 #[test]
-fn a_launch_that_fails_is_told_upward_and_asked_about() {
+fn a_failed_launch_is_reported_to_the_parent_and_asks_the_user() {
     let mut rig = Rig::new();
     let root = rig.root();
     let task = rig.make(root, "Task");
@@ -146,8 +147,8 @@ fn a_launch_that_fails_is_told_upward_and_asked_about() {
 }
 
 #[test]
-fn what_the_user_says_after_an_answer_that_stops_a_task_wakes_it() {
-    // Said when the answer is on the disk and nobody has acted on it; said while it is being written; given up.
+fn a_message_after_an_answer_that_stops_a_task_wakes_it() {
+    // The message arrives after the answer is on disk, while it is being written, or the write fails.
     for moment in ["before the run has acted on it", "while it is written", "a launch that is left"] {
         let mut rig = Rig::new();
         let task = rig.make_busy(rig.root(), "Task");
@@ -160,21 +161,21 @@ fn what_the_user_says_after_an_answer_that_stops_a_task_wakes_it() {
                 &[(ChoiceId::Continue, "Go on"), (ChoiceId::Stop, "Stop")],
             );
             rig.run_writes(task, vec![ask.into()]);
-            rig.rest(task);
+            rig.go_idle(task);
         } else {
-            rig.rest(task);
+            rig.go_idle(task);
             rig.send(task, "go on");
             rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
         }
         if moment != "before the run has acted on it" {
-            rig.appends = Mood::Sleeps;
+            rig.appends = DiskMode::Blocks;
         }
         rig.answer(task, 1);
         rig.send(task, "Something else.");
         rig.wake_disk();
         rig.wake_disk();
         if own {
-            // The run that the answer started does what the answer says, as late as it can.
+            // The run that the answer started acts on it as late as possible.
             rig.feed(Input::Launched { task, model: "m".to_owned() });
             let decided = rig.machine.state(task).unwrap().decisions.iter().next().unwrap().event;
             assert!(decided.is_some(), "{moment}");
@@ -192,19 +193,19 @@ fn what_the_user_says_after_an_answer_that_stops_a_task_wakes_it() {
 }
 
 #[test]
-fn a_launch_that_failed_is_tried_again_whenever_the_person_says_so() {
-    // At once, while the task above is still being told; and just before a crash.
+fn a_failed_launch_is_retried_whenever_the_user_asks() {
+    // At once, while the parent is being notified; and just before a crash.
     for moment in ["at once", "before a crash"] {
         let mut rig = Rig::new();
         let root = rig.root();
         let task = rig.make(root, "Task");
         rig.send(task, "begin");
         let failure = LaunchFailure::Refused(Fault::config("no model"));
-        rig.appends = if moment == "at once" { Mood::Sleeps } else { Mood::Takes };
+        rig.appends = if moment == "at once" { DiskMode::Blocks } else { DiskMode::Accepts };
         rig.feed(Input::LaunchFailed { task, failure });
         assert!(moment == "before a crash" || rig.wake_disk_once());
         rig.effects.clear();
-        rig.saves = Mood::Sleeps;
+        rig.saves = DiskMode::Blocks;
         rig.answer(task, 0);
         if moment == "at once" {
             rig.wake_disk();
@@ -222,12 +223,12 @@ fn a_launch_that_failed_is_tried_again_whenever_the_person_says_so() {
 }
 
 #[test]
-fn every_answer_to_a_failed_setup_hook_leads_somewhere() {
-    // The answer; whether it is launched again, and with which hook; how it stands.
+fn every_answer_to_a_failed_setup_hook_is_handled() {
+    // The answer; the hook policy of the next launch, if there is one; the resulting state.
     let table = [
-        (0, Some(Hook::Run), Status::InProgress),
-        (1, Some(Hook::RunEdited), Status::InProgress),
-        (2, Some(Hook::Skip), Status::InProgress),
+        (0, Some(HookPolicy::Run), Status::InProgress),
+        (1, Some(HookPolicy::RunEdited), Status::InProgress),
+        (2, Some(HookPolicy::Skip), Status::InProgress),
         (3, None, Status::Failed),
     ];
     for (choice, launched, status) in table {
@@ -254,22 +255,22 @@ fn every_answer_to_a_failed_setup_hook_leads_somewhere() {
 }
 
 #[test]
-fn a_setup_hook_that_nobody_could_be_asked_about_is_tried_again() {
+fn a_setup_hook_question_that_was_not_written_is_retried() {
     let mut rig = Rig::new();
     let task = rig.make(rig.root(), "Task");
     rig.send(task, "begin");
     rig.effects.clear();
-    rig.appends = Mood::Refuses;
+    rig.appends = DiskMode::Fails;
     let failure = LaunchFailure::SetupHook { exit: "exited with 1".to_owned(), output: String::new() };
     rig.feed(Input::LaunchFailed { task, failure });
-    rig.appends = Mood::Takes;
-    rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
-    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { timer: Timer::TryAgain { .. }, .. })), 1);
+    rig.appends = DiskMode::Accepts;
+    rig.feed(Input::Timer { timer: Timer::Retry { task } });
+    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::SetTimer { timer: Timer::Retry { .. }, .. })), 1);
     assert_eq!(rig.launched(), [task]);
 }
 
 #[test]
-fn a_worktree_that_was_given_up_is_told_above_once_whatever_is_killed_in_between() {
+fn an_abandoned_worktree_is_reported_once_across_crashes() {
     let mut answered_before = 0;
     for steps in 0..6 {
         let mut rig = Rig::new();
@@ -278,7 +279,7 @@ fn a_worktree_that_was_given_up_is_told_above_once_whatever_is_killed_in_between
         rig.send(task, "begin");
         let failure = LaunchFailure::SetupHook { exit: "exited with 1".to_owned(), output: String::new() };
         rig.feed(Input::LaunchFailed { task, failure });
-        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        (rig.appends, rig.saves) = (DiskMode::Blocks, DiskMode::Blocks);
         rig.answer(task, 3);
         for _ in 0..steps {
             rig.wake_disk_once();
@@ -297,13 +298,13 @@ fn a_worktree_that_was_given_up_is_told_above_once_whatever_is_killed_in_between
             rig.crash();
         }
         rig.send(task, "try it after all");
-        assert!(rig.launched().contains(&task), "it goes on when it is spoken to");
+        assert!(rig.launched().contains(&task), "a message resumes it");
     }
     assert!(answered_before >= 3, "the answer was on the disk before {answered_before} of the crashes");
 }
 
 #[test]
-fn words_that_are_no_choice_do_not_start_what_could_not_be_started() {
+fn free_text_does_not_retry_a_failed_launch() {
     let failures = [
         LaunchFailure::Refused(Fault::config("no model")),
         LaunchFailure::SetupHook { exit: "exited with 1".to_owned(), output: String::new() },
@@ -316,12 +317,12 @@ fn words_that_are_no_choice_do_not_start_what_could_not_be_started() {
         rig.effects.clear();
         let ask = rig.only_ask(task).id;
         for words in ["no", "0", "leave", "retry"] {
-            let refused = rig.command(Command::Answer { task, ask, reply: Given::Text(words.to_owned()) });
-            let said = refused.unwrap().unwrap_err();
-            assert!(said.message.contains("one of its choices") && said.hints[0] == "1: Try again", "{said:?}");
+            let refused = rig.command(Command::Answer { task, ask, reply: AskReply::Text(words.to_owned()) });
+            let fault = refused.unwrap().unwrap_err();
+            assert!(fault.message.contains("one of its choices") && fault.hints[0] == "1: Try again", "{fault:?}");
         }
         assert!(rig.launched().is_empty() && rig.only_ask(task).id == ask);
-        let reply = Given::Text(" leave IT ".to_owned());
+        let reply = AskReply::Text(" leave IT ".to_owned());
         assert_eq!(rig.command(Command::Answer { task, ask, reply }), Some(Ok(Outcome::Done)));
         assert!(!rig.launched().contains(&task) && rig.view(task).asks.is_empty());
     }

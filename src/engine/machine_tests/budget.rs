@@ -1,11 +1,11 @@
 use super::*;
 use crate::base::MicroUsd;
-use crate::engine::command::{Changes, Draft, Start};
+use crate::engine::command::{TaskChanges, TaskDraft, TaskStart};
 use crate::model::event::BudgetScope;
 use crate::model::task::EditedBy;
 
 fn limited(dollars: u64) -> Rig {
-    Rig::with(Limits { budget: Some(MicroUsd(dollars)), ..Limits::default() })
+    Rig::with(EngineLimits { budget: Some(MicroUsd(dollars)), ..EngineLimits::default() })
 }
 
 fn accounts(rig: &mut Rig, task: TaskId) -> Vec<(BudgetScope, u64, u64)> {
@@ -16,16 +16,16 @@ fn accounts(rig: &mut Rig, task: TaskId) -> Vec<(BudgetScope, u64, u64)> {
 }
 
 fn new_task(parent: TaskId, budget: u64) -> Command {
-    let draft = Draft { title: "New".to_owned(), budget: Some(MicroUsd(budget)), ..Draft::default() };
-    Command::Create { parent, before: None, draft, start: Start::Later }
+    let draft = TaskDraft { title: "New".to_owned(), budget: Some(MicroUsd(budget)), ..TaskDraft::default() };
+    Command::Create { parent, before: None, draft, start: TaskStart::Later }
 }
 
 fn set_budget(task: TaskId, budget: u64) -> Command {
-    Command::Update { task, changes: Changes { budget: Some(Some(MicroUsd(budget))), ..Changes::default() } }
+    Command::Update { task, changes: TaskChanges { budget: Some(Some(MicroUsd(budget))), ..TaskChanges::default() } }
 }
 
 fn by_user(rig: &mut Rig, task: TaskId, budget: Option<u64>) {
-    let changes = Changes { budget: Some(budget.map(MicroUsd)), ..Changes::default() };
+    let changes = TaskChanges { budget: Some(budget.map(MicroUsd)), ..TaskChanges::default() };
     assert_eq!(rig.command(Command::Update { task, changes }), Some(Ok(Outcome::Done)));
 }
 
@@ -41,13 +41,13 @@ fn the_setting_limits_the_root_with_everything_below_it() {
 }
 
 #[test]
-fn what_the_user_says_about_a_task_replaces_the_setting() {
+fn a_budget_set_by_the_user_replaces_the_setting() {
     let mut rig = limited(100);
     let root = rig.root();
     by_user(&mut rig, root, Some(500));
     assert_eq!(accounts(&mut rig, root), [(BudgetScope::Task, 500, 0)]);
     by_user(&mut rig, root, None);
-    rig.stopped(root);
+    rig.exit_stopped(root);
     assert_eq!(accounts(&mut rig, root), []);
 }
 
@@ -74,24 +74,24 @@ fn a_tree_of_an_earlier_version_is_limited_by_the_setting_unless_the_user_set_a_
 fn an_agent_can_ask_for_less_and_not_for_more_than_the_user_allows() {
     let mut rig = limited(100);
     let root = rig.root();
-    assert!(rig.ask(root, new_task(root, 101)).unwrap().is_err());
-    assert!(rig.ask(root, new_task(root, 60)).unwrap().is_ok());
+    assert!(rig.agent_command(root, new_task(root, 101)).unwrap().is_err());
+    assert!(rig.agent_command(root, new_task(root, 60)).unwrap().is_ok());
     let cheap = rig.view(root).node.children[0];
     assert_eq!(rig.view(cheap).node.budget, Some(MicroUsd(60)));
-    assert!(rig.ask(root, set_budget(cheap, 100)).unwrap().is_ok(), "its own word it may change");
-    assert!(rig.ask(root, set_budget(cheap, 101)).unwrap().is_err());
-    assert!(rig.ask(cheap, new_task(cheap, 100)).unwrap().is_ok());
+    assert!(rig.agent_command(root, set_budget(cheap, 100)).unwrap().is_ok(), "its own word it may change");
+    assert!(rig.agent_command(root, set_budget(cheap, 101)).unwrap().is_err());
+    assert!(rig.agent_command(cheap, new_task(cheap, 100)).unwrap().is_ok());
     by_user(&mut rig, cheap, Some(30));
-    assert!(rig.ask(cheap, new_task(cheap, 31)).unwrap().is_err(), "what is above is a ceiling, too");
+    assert!(rig.agent_command(cheap, new_task(cheap, 31)).unwrap().is_err(), "what is above is a ceiling, too");
     for budget in [10, 30, 31] {
-        let said = message_of(rig.ask(root, set_budget(cheap, budget)));
-        assert!(said.contains("the user set the budget"), "{said}");
+        let message = message_of(rig.agent_command(root, set_budget(cheap, budget)));
+        assert!(message.contains("the user set the budget"), "{message}");
     }
     assert_eq!(rig.view(cheap).node.budget, Some(MicroUsd(30)));
 }
 
 #[test]
-fn what_a_deleted_task_cost_stays_spent_and_a_restart_does_not_forget_it() {
+fn the_cost_of_a_deleted_task_still_counts_after_a_restart() {
     let mut rig = limited(100);
     let root = rig.root();
     let task = rig.make_asleep(root, "Task");

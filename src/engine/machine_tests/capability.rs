@@ -17,7 +17,7 @@ fn delivered(can: Capabilities, wanted: Delivery) -> (Rig, Delivery) {
     (rig, delivery)
 }
 
-fn said(rig: &Rig) -> Vec<&str> {
+fn notices(rig: &Rig) -> Vec<&str> {
     let notices = rig.effects.iter().filter_map(|effect| match effect {
         Effect::Notify(notice) => Some(notice.text.as_str()),
         _ => None,
@@ -26,7 +26,7 @@ fn said(rig: &Rig) -> Vec<&str> {
 }
 
 #[test]
-fn a_message_comes_as_soon_as_the_backend_can_take_it_and_the_user_is_told() {
+fn a_message_is_delivered_as_early_as_the_backend_allows_with_a_notice() {
     let no_steer = Capabilities { steer: false, ..Capabilities::ALL };
     let no_interrupt = Capabilities { interrupt: false, ..Capabilities::ALL };
     let neither = Capabilities { interrupt: false, ..no_steer };
@@ -41,17 +41,17 @@ fn a_message_comes_as_soon_as_the_backend_can_take_it_and_the_user_is_told() {
     ] {
         let (rig, delivery) = delivered(can, wanted);
         assert_eq!(delivery, expected, "{wanted:?} with {can:?}");
-        let told = said(&rig).iter().any(|text| text.starts_with("clerk "));
-        assert_eq!(told, delivery != wanted, "{wanted:?} with {can:?}: {:?}", said(&rig));
+        let told = notices(&rig).iter().any(|text| text.starts_with("clerk "));
+        assert_eq!(told, delivery != wanted, "{wanted:?} with {can:?}: {:?}", notices(&rig));
     }
 }
 
 #[test]
-fn a_message_to_a_task_that_sleeps_is_kept_as_it_was_sent() {
+fn a_message_to_an_idle_task_keeps_its_delivery() {
     let mut rig = Rig::new();
     let task = rig.root();
     rig.machine.set_backend("clerk", Capabilities { steer: false, interrupt: false, ..Capabilities::ALL });
     rig.send(task, "work");
     assert_eq!(rig.messages(task).pop().unwrap().delivery, Delivery::Steer);
-    assert_eq!(said(&rig), Vec::<&str>::new());
+    assert_eq!(notices(&rig), Vec::<&str>::new());
 }

@@ -12,7 +12,7 @@ fn unfinished(rig: &Rig, task: TaskId, verdict: Verdict) -> Option<Unfinished> {
     }
 }
 
-/// A sub task at work below a root that has nothing to do.
+/// A running sub task of an idle root.
 fn at_work() -> (Rig, TaskId, TaskId) {
     let mut rig = Rig::new();
     let root = rig.root();
@@ -29,31 +29,31 @@ fn assert_told_once(rig: &Rig, root: TaskId, task: TaskId, word: &str) {
 }
 
 #[test]
-fn a_completion_is_the_message_then_the_marker_then_the_status() {
+fn a_completion_writes_the_message_then_the_marker_then_the_status() {
     let (mut rig, root, task) = at_work();
-    (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+    (rig.appends, rig.saves) = (DiskMode::Blocks, DiskMode::Blocks);
     rig.exit(task, &Exit::DonePassed);
     let seen =
         |rig: &Rig| (rig.completions(root).len(), rig.count(task, "done_notified"), rig.tree.get(task).unwrap().status);
     assert_eq!(seen(&rig), (0, 0, Status::InProgress));
     rig.wake_disk_once();
     assert_eq!(seen(&rig), (1, 0, Status::InProgress));
-    // The root is woken and has to be saved; whichever comes first, the marker is before the status.
+    // The root is woken and saved. In either order, the marker comes before the status.
     while rig.count(task, "done_notified") == 0 {
         assert_eq!(rig.tree.get(task).unwrap().status, Status::InProgress);
         assert!(rig.wake_disk_once());
     }
     rig.wake_disk();
     assert_told_once(&rig, root, task, "in the end");
-    assert!(rig.launched().contains(&root), "who was told goes on");
+    assert!(rig.launched().contains(&root), "the parent continues");
 }
 
 #[test]
-fn a_crash_at_any_moment_of_a_completion_tells_the_task_above_exactly_once() {
+fn a_crash_at_any_step_of_a_completion_notifies_the_parent_exactly_once() {
     for moment in 0..8 {
         let (mut rig, root, task) = at_work();
-        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
-        rig.declare(task, &Exit::DonePassed);
+        (rig.appends, rig.saves) = (DiskMode::Blocks, DiskMode::Blocks);
+        rig.write_exit(task, &Exit::DonePassed);
         for _ in 0..moment {
             rig.wake_disk_once();
         }
@@ -65,10 +65,10 @@ fn a_crash_at_any_moment_of_a_completion_tells_the_task_above_exactly_once() {
 }
 
 #[test]
-fn a_disk_that_refuses_any_part_of_a_completion_delays_it() {
+fn a_failed_write_at_any_step_delays_a_completion() {
     for moment in 0..5 {
         let (mut rig, root, task) = at_work();
-        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        (rig.appends, rig.saves) = (DiskMode::Blocks, DiskMode::Blocks);
         rig.exit(task, &Exit::DonePassed);
         for _ in 0..moment {
             rig.wake_disk_once();
@@ -76,20 +76,20 @@ fn a_disk_that_refuses_any_part_of_a_completion_delays_it() {
         let refused = rig.held() > 0;
         rig.refuse_held();
         let is_told = |effect: &Effect| matches!(effect, Effect::Notify(notice) if notice.level == Level::Error);
-        assert_eq!(rig.count_effects(is_told) > 0, refused, "the person hears of it: after {moment} writes");
+        assert_eq!(rig.count_effects(is_told) > 0, refused, "the user is notified: after {moment} writes");
         for _ in 0..3 {
-            rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+            rig.feed(Input::Timer { timer: Timer::Retry { task } });
         }
         assert_told_once(&rig, root, task, &format!("refused after {moment} writes"));
     }
 }
 
 #[test]
-fn whoever_was_told_of_an_end_may_end_too_though_the_disk_has_not_kept_all_of_it() {
-    // Before the message is above, the sub task counts as being at work; from then on nobody waits for the rest.
+fn a_notified_parent_may_finish_before_the_rest_is_on_disk() {
+    // Until the parent has the message, the sub task counts as running.
     for (moment, may_end) in [(0, false), (1, true), (2, true), (3, true)] {
         let (mut rig, root, task) = at_work();
-        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        (rig.appends, rig.saves) = (DiskMode::Blocks, DiskMode::Blocks);
         rig.exit(task, &Exit::DonePassed);
         for _ in 0..moment {
             rig.wake_disk_once();
@@ -99,25 +99,30 @@ fn whoever_was_told_of_an_end_may_end_too_though_the_disk_has_not_kept_all_of_it
         assert_eq!(rig.status(task), Status::InProgress, "after {moment} writes");
         let unfinished = unfinished(&rig, root, Verdict::Passed);
         assert_eq!(unfinished.is_none(), may_end, "after {moment} writes: {unfinished:?}");
-        rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
-        rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+        rig.feed(Input::Timer { timer: Timer::Retry { task } });
+        rig.feed(Input::Timer { timer: Timer::Retry { task } });
         assert_told_once(&rig, root, task, &format!("refused after {moment} writes"));
     }
 }
 
 #[test]
-fn a_summary_of_a_finished_task_leaves_it_finished_and_wakes_nobody_above() {
+fn compacting_a_finished_task_leaves_it_finished_and_wakes_no_ancestor() {
     let (mut rig, root, task) = at_work();
     rig.exit(task, &Exit::DonePassed);
     rig.start(root);
-    rig.rest(root);
+    rig.go_idle(root);
     rig.effects.clear();
     let _ = rig.command(Command::Compact { task });
     assert_eq!(rig.launched(), [task]);
     rig.feed(Input::Launched { task, model: "m".to_owned() });
-    let wishes = rig.messages(task).iter().filter(|said| said.from == Source::Compact).map(|said| said.id).collect();
+    let wishes = rig
+        .messages(task)
+        .iter()
+        .filter(|message| message.from == MessageSource::Compact)
+        .map(|message| message.id)
+        .collect();
     rig.run_writes(task, vec![MessagesConsumed { ids: wishes }.into()]);
-    rig.rest(task);
+    rig.go_idle(task);
     assert_told_once(&rig, root, task, "as before");
     assert_eq!(rig.launched(), [task]);
     rig.crash();
@@ -125,27 +130,32 @@ fn a_summary_of_a_finished_task_leaves_it_finished_and_wakes_nobody_above() {
 }
 
 #[test]
-fn a_summary_of_a_finished_task_leaves_it_finished_though_the_program_dies_before_the_tree_says_so() {
+fn compacting_a_finished_task_leaves_it_finished_after_a_crash() {
     let (mut rig, root, task) = at_work();
     rig.exit(task, &Exit::DonePassed);
     rig.start(root);
-    rig.rest(root);
+    rig.go_idle(root);
     let _ = rig.command(Command::Compact { task });
     rig.feed(Input::Launched { task, model: "m".to_owned() });
-    let wishes = rig.messages(task).iter().filter(|said| said.from == Source::Compact).map(|said| said.id).collect();
+    let wishes = rig
+        .messages(task)
+        .iter()
+        .filter(|message| message.from == MessageSource::Compact)
+        .map(|message| message.id)
+        .collect();
     rig.run_writes(task, vec![MessagesConsumed { ids: wishes }.into()]);
-    rig.saves = Mood::Sleeps;
-    rig.rest(task);
+    rig.saves = DiskMode::Blocks;
+    rig.go_idle(task);
     assert_eq!(rig.tree.get(task).unwrap().status, Status::InProgress, "the disk does not know yet");
     rig.crash();
     assert_told_once(&rig, root, task, "after a restart");
 }
 
 #[test]
-fn the_end_of_a_process_does_not_reopen_a_finished_task() {
+fn a_process_exit_does_not_reopen_a_finished_task() {
     for before_the_end in [true, false] {
         let (mut rig, root, task) = at_work();
-        let from = Source::BackgroundComplete {
+        let from = MessageSource::BackgroundComplete {
             process: "bg".to_owned(),
             command: "make".to_owned(),
             exit: Some(0),
@@ -157,7 +167,7 @@ fn the_end_of_a_process_does_not_reopen_a_finished_task() {
             rig.run_writes(task, vec![notice.into()]);
             rig.exit(task, &Exit::DonePassed);
         } else {
-            rig.declare(task, &Exit::DonePassed);
+            rig.write_exit(task, &Exit::DonePassed);
             rig.run_writes(task, vec![notice.into()]);
             rig.feed(Input::RunOver { task, ending: Ok(Ending::Exited(Exit::DonePassed)) });
         }
@@ -172,8 +182,8 @@ fn the_end_of_a_process_does_not_reopen_a_finished_task() {
 }
 
 #[test]
-fn a_process_left_by_a_task_under_review_does_not_take_the_review_back() {
-    let mut rig = Rig::with(Limits { review: true, ..Limits::default() });
+fn a_process_exit_does_not_withdraw_a_review() {
+    let mut rig = Rig::with(EngineLimits { review: true, ..EngineLimits::default() });
     let root = rig.root();
     let task = rig.make_busy(root, "Task");
     let process = BackgroundRef { id: "p".to_owned(), command: "serve".to_owned() };
@@ -189,15 +199,15 @@ fn a_process_left_by_a_task_under_review_does_not_take_the_review_back() {
 }
 
 #[test]
-fn a_timer_in_the_middle_of_a_completion_does_not_double_it() {
+fn a_retry_timer_during_a_completion_does_not_repeat_it() {
     for moment in 0..5 {
         let (mut rig, root, task) = at_work();
-        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        (rig.appends, rig.saves) = (DiskMode::Blocks, DiskMode::Blocks);
         rig.exit(task, &Exit::DonePassed);
         for _ in 0..moment {
             rig.wake_disk_once();
         }
-        rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+        rig.feed(Input::Timer { timer: Timer::Retry { task } });
         rig.wake_disk();
         rig.wake_disk();
         assert_told_once(&rig, root, task, &format!("rang after {moment} writes"));
@@ -205,22 +215,22 @@ fn a_timer_in_the_middle_of_a_completion_does_not_double_it() {
 }
 
 #[test]
-fn whoever_is_moved_while_it_ends_tells_one_task_above() {
-    // Moved before it ends, and saved too late; moved while the message is on its way.
+fn a_task_moved_while_it_ends_notifies_one_parent() {
+    // Moved before it ends but saved after it; moved while the message is being written.
     for (word, crashes) in
         [("moved first", true), ("moved first", false), ("ended first", true), ("ended first", false)]
     {
         let (mut rig, root, task) = at_work();
         let other = rig.make(root, "Other");
-        (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+        (rig.appends, rig.saves) = (DiskMode::Blocks, DiskMode::Blocks);
         if word == "moved first" {
             rig.command(Command::Move { task, parent: other, before: None });
-            rig.declare(task, &Exit::DonePassed);
+            rig.write_exit(task, &Exit::DonePassed);
             if crashes {
                 while rig.release(|held| matches!(held, Effect::Append { .. })) {}
             }
         } else {
-            rig.declare(task, &Exit::DonePassed);
+            rig.write_exit(task, &Exit::DonePassed);
             rig.wake_disk_once();
             rig.command(Command::Move { task, parent: other, before: None });
             if crashes {
@@ -240,7 +250,7 @@ fn whoever_is_moved_while_it_ends_tells_one_task_above() {
 }
 
 #[test]
-fn a_finished_task_that_is_woken_does_not_finish_again_by_itself() {
+fn a_finished_task_that_wakes_does_not_finish_again_by_itself() {
     let (mut rig, root, task) = at_work();
     rig.exit(task, &Exit::DonePassed);
     rig.send(task, "one more thing");
@@ -258,9 +268,9 @@ fn a_finished_task_that_is_woken_does_not_finish_again_by_itself() {
     assert!(rig.launched().contains(&task), "the answer is heeded");
     rig.start(task);
     rig.exit(task, &Exit::DonePassed);
-    assert_eq!(rig.completions(root).len(), 2, "the same words, told again because they were said again");
+    assert_eq!(rig.completions(root).len(), 2, "the same result is reported again, because the agent finished again");
     assert_eq!(rig.view(task).node.results.len(), 2);
-    // Also where a launch failed since, and that is its last round.
+    // Also if a launch failed since, so that the last result is a failure.
     rig.send(task, "and another");
     rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
     assert_eq!((rig.status(task), rig.view(task).node.results.len()), (Status::Failed, 3));
@@ -270,7 +280,7 @@ fn a_finished_task_that_is_woken_does_not_finish_again_by_itself() {
 }
 
 #[test]
-fn a_root_that_is_done_has_nobody_to_tell() {
+fn a_finished_root_notifies_no_one() {
     let mut rig = Rig::new();
     let root = rig.root();
     rig.send(root, "begin");
@@ -282,7 +292,7 @@ fn a_root_that_is_done_has_nobody_to_tell() {
 }
 
 #[test]
-fn a_task_is_not_done_while_sub_tasks_work_or_questions_are_open() {
+fn a_task_may_not_finish_while_sub_tasks_work_or_questions_are_open() {
     let (mut rig, _, task) = at_work();
     let below = rig.make_busy(task, "Below");
     let Some(Unfinished::SubTasks(running)) = unfinished(&rig, task, Verdict::Passed) else { panic!("may finish") };
@@ -292,11 +302,11 @@ fn a_task_is_not_done_while_sub_tasks_work_or_questions_are_open() {
     let ask = rig.machine.new_ask(crate::model::ask::Subject::Clarify, "Which?".to_owned(), String::new(), &[]);
     rig.run_writes(task, vec![ask.into()]);
     assert_eq!(unfinished(&rig, task, Verdict::Passed), Some(Unfinished::Questions(1)));
-    assert_eq!(unfinished(&rig, task, Verdict::Failed), None, "whoever gives up need not wait");
+    assert_eq!(unfinished(&rig, task, Verdict::Failed), None, "a failed task need not wait");
 }
 
 #[test]
-fn a_run_that_dies_without_a_verdict_is_a_failure_that_is_told() {
+fn a_run_that_ends_without_a_verdict_is_reported_as_failed() {
     use crate::model::event::InterruptReason;
     for reason in [InterruptReason::Internal("a fault".to_owned()), InterruptReason::Budget, InterruptReason::TurnLimit]
     {
@@ -314,13 +324,13 @@ fn a_run_that_dies_without_a_verdict_is_a_failure_that_is_told() {
 }
 
 #[test]
-fn a_failure_during_a_move_is_told_once_to_the_task_above_that_the_disk_knows() {
+fn a_failure_during_a_move_is_reported_once_to_the_saved_parent() {
     for crashes in [false, true] {
         let mut rig = Rig::new();
         let root = rig.root();
         let (other, task) = (rig.make(root, "Other"), rig.make(root, "Task"));
         rig.send(task, "begin");
-        rig.saves = Mood::Sleeps;
+        rig.saves = DiskMode::Blocks;
         rig.command(Command::Move { task, parent: other, before: None });
         rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
         assert!(rig.completions(root).is_empty() && rig.completions(other).is_empty());
@@ -337,15 +347,15 @@ fn a_failure_during_a_move_is_told_once_to_the_task_above_that_the_disk_knows() 
 }
 
 #[test]
-fn a_failure_that_a_crash_cut_short_is_told_once() {
+fn an_interrupted_failure_report_is_sent_once() {
     for told in [false, true] {
         let mut rig = Rig::new();
         let root = rig.root();
         let task = rig.make(root, "Task");
         rig.send(task, "begin");
-        rig.appends = Mood::Sleeps;
+        rig.appends = DiskMode::Blocks;
         rig.feed(Input::LaunchFailed { task, failure: LaunchFailure::Refused(Fault::config("no model")) });
-        // The question, then the message; the marker and the verdict are lost either way.
+        // The Ask, then the message. The marker and the verdict are lost in both cases.
         for _ in 0..=usize::from(told) {
             assert!(rig.wake_disk_once());
         }
@@ -357,7 +367,7 @@ fn a_failure_that_a_crash_cut_short_is_told_once() {
 }
 
 #[test]
-fn a_task_that_the_person_gave_up_when_asked_is_told_above_and_one_that_they_stopped_is_not() {
+fn an_abandoned_task_is_reported_to_the_parent_and_a_stopped_one_is_not() {
     for (result, status, told) in [("It could not.", Status::Failed, 1), ("", Status::InProgress, 0)] {
         let (mut rig, root, task) = at_work();
         let exit = Exit::Interrupted(InterruptReason::Stopped);

@@ -1,26 +1,30 @@
 use super::*;
 use crate::base::MicroUsd;
-use crate::engine::command::{Begun, Changes, Draft, RestoredWorktree, SetAside, Start, StopScope};
+use crate::engine::command::{
+    ArchivedWork, RestoredWorktree, StartOutcome, StopScope, TaskChanges, TaskDraft, TaskStart,
+};
 use crate::model::run::RunCommand;
 use crate::model::task::EditedBy;
 
 fn title(task: TaskId) -> Command {
-    Command::Update { task, changes: Changes { title: Some("Another".to_owned()), ..Changes::default() } }
+    Command::Update { task, changes: TaskChanges { title: Some("Another".to_owned()), ..TaskChanges::default() } }
 }
 
-/// The same task, to begin at once.
+/// Makes a create command start the task at once.
 fn now(command: Command) -> Command {
     match command {
-        Command::Create { parent, before, draft, .. } => Command::Create { parent, before, draft, start: Start::Now },
+        Command::Create { parent, before, draft, .. } => {
+            Command::Create { parent, before, draft, start: TaskStart::Now }
+        }
         other => other,
     }
 }
 
-/// What the agent of the first task asks about the second.
+/// Commands of the first task's agent about the second task.
 type Asks = fn(TaskId, TaskId) -> Command;
 
 #[test]
-fn an_agent_changes_only_what_is_below_its_own_task() {
+fn an_agent_changes_only_tasks_below_its_own() {
     let Family { root, child, sibling, grandchild, deepest, .. } = family();
     let changes: [(&str, Asks); 6] = [
         ("update", |_, task| title(task)),
@@ -35,7 +39,7 @@ fn an_agent_changes_only_what_is_below_its_own_task() {
         {
             let mut rig = family().rig;
             let before = rig.machine.tree().clone();
-            let answer = rig.ask(child, request(child, target));
+            let answer = rig.agent_command(child, request(child, target));
             let refused = answer.as_ref().is_some_and(Result::is_err);
             assert_eq!(refused, !allowed, "{word} {target}: {answer:?}");
             if refused {
@@ -47,58 +51,58 @@ fn an_agent_changes_only_what_is_below_its_own_task() {
 }
 
 #[test]
-fn an_agent_orders_and_makes_tasks_in_its_own_sub_tree_only() {
+fn an_agent_creates_and_orders_tasks_only_in_its_own_subtree() {
     let Family { mut rig, root, child, sibling, grandchild, .. } = family();
     let order = vec![sibling, child];
     let orders = |parent: TaskId| Command::Reorder { parent, order: order.clone() };
-    assert!(rig.ask(root, orders(root)).unwrap().is_ok());
+    assert!(rig.agent_command(root, orders(root)).unwrap().is_ok());
     assert_eq!(rig.view(root).node.children, [sibling, child]);
-    assert!(rig.ask(child, orders(root)).unwrap().is_err());
+    assert!(rig.agent_command(child, orders(root)).unwrap().is_err());
     for (parent, allowed) in [(root, false), (sibling, false), (grandchild, true), (child, true)] {
-        assert_eq!(rig.ask(child, new_task(parent)).unwrap().is_ok(), allowed, "{parent:?}");
+        assert_eq!(rig.agent_command(child, new_task(parent)).unwrap().is_ok(), allowed, "{parent:?}");
     }
-    assert!(rig.ask(root, new_task(grandchild)).unwrap().is_ok(), "everything is below the root");
+    assert!(rig.agent_command(root, new_task(grandchild)).unwrap().is_ok(), "everything is below the root");
 }
 
 #[test]
-fn a_task_whose_first_message_the_disk_refuses_begins_when_the_disk_takes_it() {
+fn a_task_starts_once_its_first_message_can_be_written() {
     let Family { mut rig, child, .. } = family();
-    rig.appends = Mood::Refuses;
-    let said = rig.ask(child, now(new_task(child))).unwrap().unwrap();
+    rig.appends = DiskMode::Fails;
+    let outcome = rig.agent_command(child, now(new_task(child))).unwrap().unwrap();
     let made = *rig.view(child).node.children.last().unwrap();
-    let start = Begun::Delayed { reason: "the disk is full".to_owned() };
-    assert_eq!(said, Outcome::Created { task: made, title: "New".to_owned(), start });
+    let start = StartOutcome::Delayed { reason: "the disk is full".to_owned() };
+    assert_eq!(outcome, Outcome::Created { task: made, title: "New".to_owned(), start });
     assert!(!rig.launched().contains(&made) && !rig.machine.is_quiet(), "somebody waits for the disk");
     for _ in 0..2 {
-        rig.feed(Input::Timer { timer: Timer::TryAgain { task: made } });
+        rig.feed(Input::Timer { timer: Timer::Retry { task: made } });
         assert_eq!(rig.messages(made), []);
     }
-    rig.appends = Mood::Takes;
-    rig.feed(Input::Timer { timer: Timer::TryAgain { task: made } });
+    rig.appends = DiskMode::Accepts;
+    rig.feed(Input::Timer { timer: Timer::Retry { task: made } });
     assert_eq!(rig.messages(made).len(), 1);
     assert!(rig.launched().contains(&made));
-    rig.feed(Input::Timer { timer: Timer::TryAgain { task: made } });
+    rig.feed(Input::Timer { timer: Timer::Retry { task: made } });
     assert_eq!(rig.messages(made).len(), 1, "it is told once");
 
-    // The user is told at once, and decides.
-    rig.appends = Mood::Refuses;
-    let draft = Draft { title: "Another".to_owned(), ..Draft::default() };
-    let create = Command::Create { parent: child, before: None, draft, start: Start::Now };
-    assert!(message_of(rig.command(create)).contains("was made, but was not told to begin"));
+    // The user gets the error at once.
+    rig.appends = DiskMode::Fails;
+    let draft = TaskDraft { title: "Another".to_owned(), ..TaskDraft::default() };
+    let create = Command::Create { parent: child, before: None, draft, start: TaskStart::Now };
+    assert!(message_of(rig.command(create)).contains("was created but could not be started"));
 }
 
 #[test]
-fn a_task_that_is_made_to_begin_is_begun_or_not_there_whenever_the_program_dies() {
+fn after_a_crash_a_created_task_has_started_or_does_not_exist() {
     for by_agent in [true, false] {
         for moment in 0..8 {
             let Family { mut rig, child, .. } = family();
             let known: Vec<TaskId> = rig.machine.tree().all().map(|node| node.id).collect();
-            (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+            (rig.appends, rig.saves) = (DiskMode::Blocks, DiskMode::Blocks);
             if by_agent {
-                rig.ask(child, now(new_task(child)));
+                rig.agent_command(child, now(new_task(child)));
             } else {
-                let draft = Draft { title: "New".to_owned(), ..Draft::default() };
-                rig.command(Command::Create { parent: child, before: None, draft, start: Start::Now });
+                let draft = TaskDraft { title: "New".to_owned(), ..TaskDraft::default() };
+                rig.command(Command::Create { parent: child, before: None, draft, start: TaskStart::Now });
             }
             for _ in 0..moment {
                 rig.wake_disk_once();
@@ -118,13 +122,13 @@ fn a_task_that_is_made_to_begin_is_begun_or_not_there_whenever_the_program_dies(
 }
 
 #[test]
-fn a_task_whose_first_message_was_taken_back_or_that_was_stopped_is_not_begun_by_a_restart() {
+fn a_restart_does_not_start_a_stopped_task_or_one_whose_first_message_was_withdrawn() {
     for word in ["taken back", "stopped", "made a draft"] {
-        let mut rig = Rig::with(Limits { max_running: 1, ..Limits::default() });
+        let mut rig = Rig::with(EngineLimits { max_running: 1, ..EngineLimits::default() });
         let root = rig.root();
         rig.make_busy(root, "Busy");
-        let draft = Draft { title: "New".to_owned(), ..Draft::default() };
-        rig.command(Command::Create { parent: root, before: None, draft, start: Start::Now });
+        let draft = TaskDraft { title: "New".to_owned(), ..TaskDraft::default() };
+        rig.command(Command::Create { parent: root, before: None, draft, start: TaskStart::Now });
         let task = *rig.view(root).node.children.last().unwrap();
         let messages = rig.view(task).unread.iter().map(|message| message.id).collect();
         match word {
@@ -132,8 +136,14 @@ fn a_task_whose_first_message_was_taken_back_or_that_was_stopped_is_not_begun_by
             "stopped" => rig.command(Command::Stop { scope: StopScope::Task(task) }),
             _ => {
                 rig.command(Command::Withdraw { task, messages });
-                rig.command(Command::Update { task, changes: Changes { draft: Some(true), ..Changes::default() } });
-                rig.command(Command::Update { task, changes: Changes { draft: Some(false), ..Changes::default() } })
+                rig.command(Command::Update {
+                    task,
+                    changes: TaskChanges { draft: Some(true), ..TaskChanges::default() },
+                });
+                rig.command(Command::Update {
+                    task,
+                    changes: TaskChanges { draft: Some(false), ..TaskChanges::default() },
+                })
             }
         };
         rig.crash();
@@ -143,13 +153,13 @@ fn a_task_whose_first_message_was_taken_back_or_that_was_stopped_is_not_begun_by
 }
 
 #[test]
-fn nothing_is_made_or_moved_below_the_deepest_level() {
+fn no_task_is_created_or_moved_below_the_maximum_depth() {
     let Family { mut rig, child, sibling, grandchild, deepest, .. } = family();
-    let draft = || Draft { title: "Too deep".to_owned(), ..Draft::default() };
-    let create = Command::Create { parent: deepest, before: None, draft: draft(), start: Start::Now };
-    assert!(message_of(rig.command(create)).contains("3 levels below the root"));
-    assert!(message_of(rig.ask(deepest, new_task(deepest))).contains("may not go deeper"));
-    // What is below a task counts, wherever it goes.
+    let draft = || TaskDraft { title: "Too deep".to_owned(), ..TaskDraft::default() };
+    let create = Command::Create { parent: deepest, before: None, draft: draft(), start: TaskStart::Now };
+    assert!(message_of(rig.command(create)).contains("3 levels below the root, which is the maximum"));
+    assert!(message_of(rig.agent_command(deepest, new_task(deepest))).contains("levels below the root"));
+    // The height of the moved subtree counts.
     let moves = [(sibling, deepest, false), (child, sibling, false), (grandchild, sibling, true)];
     for (task, parent, allowed) in moves {
         let reply = rig.command(Command::Move { task, parent, before: None });
@@ -162,23 +172,23 @@ fn nothing_is_made_or_moved_below_the_deepest_level() {
 }
 
 #[test]
-fn an_update_is_checked_as_a_whole_before_anything_changes() {
+fn an_update_is_validated_as_a_whole_before_it_changes_anything() {
     let text = |text: &str| Some(text.to_owned());
     let refused = [
-        ("empty", Changes::default(), "nothing is to be changed"),
+        ("empty", TaskChanges::default(), "nothing to change"),
         (
             "blank title",
-            Changes { title: text(" \n"), description: text("kept out"), ..Changes::default() },
+            TaskChanges { title: text(" \n"), description: text("kept out"), ..TaskChanges::default() },
             "needs a title",
         ),
         (
             "draft",
-            Changes { draft: Some(true), description: text("kept out"), ..Changes::default() },
+            TaskChanges { draft: Some(true), description: text("kept out"), ..TaskChanges::default() },
             "cannot be made a draft",
         ),
         (
             "ready",
-            Changes { draft: Some(false), title: text("kept out"), ..Changes::default() },
+            TaskChanges { draft: Some(false), title: text("kept out"), ..TaskChanges::default() },
             "cannot be made ready",
         ),
     ];
@@ -191,11 +201,11 @@ fn an_update_is_checked_as_a_whole_before_anything_changes() {
     }
     let mut rig = Rig::new();
     let task = rig.make(rig.root(), "Quiet");
-    let changes = Changes {
+    let changes = TaskChanges {
         title: text("  A\ttitle \n"),
         budget: Some(Some(MicroUsd(5))),
         draft: Some(true),
-        ..Changes::default()
+        ..TaskChanges::default()
     };
     assert_eq!(rig.command(Command::Update { task, changes }), Some(Ok(Outcome::Done)));
     let node = rig.view(task).node;
@@ -204,7 +214,7 @@ fn an_update_is_checked_as_a_whole_before_anything_changes() {
 }
 
 #[test]
-fn a_task_is_not_closed_while_anybody_in_it_is_at_work_or_in_progress() {
+fn a_task_is_not_closed_while_its_subtree_is_in_progress() {
     let mut rig = Rig::new();
     let root = rig.root();
     assert!(message_of(rig.command(Command::Close { task: root })).contains("the root"));
@@ -212,29 +222,31 @@ fn a_task_is_not_closed_while_anybody_in_it_is_at_work_or_in_progress() {
     let busy = rig.make_busy(parent, "Busy");
     assert!(message_of(rig.command(Command::Close { task: busy })).contains("at work"));
     assert!(message_of(rig.command(Command::Close { task: parent })).contains("\"Busy\" is at work"));
-    rig.rest(busy);
+    rig.go_idle(busy);
     rig.start(parent);
-    rig.rest(parent);
+    rig.go_idle(parent);
     assert!(message_of(rig.command(Command::Close { task: busy })).contains("in progress"));
     assert!(message_of(rig.command(Command::Close { task: parent })).contains("\"Busy\" are in progress"));
-    // What the person stopped may be put away.
+    // A stopped task may be closed.
     rig.command(Command::Stop { scope: StopScope::Subtree(parent) });
-    assert_eq!(rig.command(Command::Close { task: busy }), None, "its worktree is being put away");
-    let Some(Effect::Clear { then, task, branch, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
+    assert_eq!(rig.command(Command::Close { task: busy }), None, "its worktree is being removed");
+    let Some(Effect::RemoveWorktree { then, task, branch, .. }) = rig.effects.pop() else {
+        panic!("no worktree is removed")
+    };
     assert_eq!((task, branch), (busy, BranchFate::Keep));
-    let set_aside = SetAside { archived: true, ..SetAside::default() };
-    rig.feed(Input::Cleared { then, result: Ok(set_aside.clone()) });
+    let set_aside = ArchivedWork { archived: true, ..ArchivedWork::default() };
+    rig.feed(Input::WorktreeRemoved { then, result: Ok(set_aside.clone()) });
     let closed = Outcome::Closed { task: busy, recurs: false, set_aside };
     assert_eq!(rig.reply(rig.last_command()), Some(Ok(closed)));
     assert_eq!((rig.status(busy), rig.view(busy).node.worktree), (Status::Closed, None));
-    assert!(message_of(rig.command(Command::Close { task: busy })).contains("closed already"));
+    assert!(message_of(rig.command(Command::Close { task: busy })).contains("already closed"));
     let never_begun = rig.make(root, "Never begun");
-    let closed = Outcome::Closed { task: never_begun, recurs: false, set_aside: SetAside::default() };
+    let closed = Outcome::Closed { task: never_begun, recurs: false, set_aside: ArchivedWork::default() };
     assert_eq!(rig.command(Command::Close { task: never_begun }), Some(Ok(closed)), "it has no worktree");
 }
 
 #[test]
-fn what_is_said_while_a_worktree_is_put_away_is_not_forgotten() {
+fn a_message_sent_while_a_worktree_is_removed_is_delivered() {
     for (word, result) in
         [("refused", Err(Fault::environment("git said no"))), ("restored", Ok(RestoredWorktree::Clean))]
     {
@@ -245,16 +257,16 @@ fn what_is_said_while_a_worktree_is_put_away_is_not_forgotten() {
         rig.send(task, "are you there?");
         assert!(rig.launched().is_empty(), "{word}: nothing begins before the worktree is back");
         let then = rig.effects.iter().find_map(|effect| match effect {
-            Effect::Restore { then, .. } => Some(then.clone()),
+            Effect::RestoreWorktree { then, .. } => Some(then.clone()),
             _ => None,
         });
-        rig.feed(Input::Restored { then: then.unwrap(), result });
+        rig.feed(Input::WorktreeRestored { then: then.unwrap(), result });
         assert_eq!(rig.launched(), [task], "{word}");
     }
 }
 
 #[test]
-fn a_reset_takes_back_what_nobody_has_read() {
+fn a_reset_withdraws_unread_messages() {
     let mut rig = Rig::new();
     let task = rig.make(rig.root(), "Task");
     rig.send(task, "begin");
@@ -262,10 +274,10 @@ fn a_reset_takes_back_what_nobody_has_read() {
     rig.effects.clear();
     rig.command(Command::Reset { task });
     let then = rig.effects.iter().find_map(|effect| match effect {
-        Effect::Clear { then, .. } => Some(then.clone()),
+        Effect::RemoveWorktree { then, .. } => Some(then.clone()),
         _ => None,
     });
-    rig.feed(Input::Cleared { then: then.unwrap(), result: Ok(SetAside::default()) });
+    rig.feed(Input::WorktreeRemoved { then: then.unwrap(), result: Ok(ArchivedWork::default()) });
     let view = rig.view(task);
     assert_eq!(view.node.status, Status::Pending);
     assert!(view.unread.is_empty() && view.asks.is_empty(), "{view:?}");
@@ -274,53 +286,53 @@ fn a_reset_takes_back_what_nobody_has_read() {
 }
 
 #[test]
-fn nothing_is_over_while_something_is_done_outside() {
+fn the_machine_does_not_end_while_effects_are_outstanding() {
     let mut rig = Rig::new();
     assert!(rig.machine.is_quiet());
     let task = TaskId::from_ulid(ulid::Ulid::from_parts(1, 1));
     rig.command(Command::Restore { task });
     assert!(!rig.machine.is_quiet(), "a deleted task is looked for");
-    let Some(Effect::Recall { then, .. }) = rig.effects.pop() else { panic!("nobody looks for it") };
+    let Some(Effect::ReadDeletedTask { then, .. }) = rig.effects.pop() else { panic!("its session is not read") };
     rig.command(Command::Quit);
     let is_over = |rig: &Rig| rig.effects.iter().any(|effect| matches!(effect, Effect::Ended));
-    assert!(!is_over(&rig), "whoever asked has no answer yet");
-    rig.feed(Input::Recalled { then, result: Ok(Vec::new()) });
+    assert!(!is_over(&rig), "the command has no reply yet");
+    rig.feed(Input::DeletedTaskRead { then, result: Ok(Vec::new()) });
     assert!(is_over(&rig) && rig.machine.is_quiet());
 }
 
 #[test]
-fn a_deleted_task_that_the_disk_keeps_is_as_it_was() {
+fn a_task_whose_deletion_was_not_saved_is_unchanged() {
     let mut rig = Rig::new();
     let task = rig.make_asleep(rig.root(), "Task");
-    rig.saves = Mood::Refuses;
+    rig.saves = DiskMode::Fails;
     rig.command(Command::Delete { task });
     let then = rig.effects.iter().find_map(|effect| match effect {
-        Effect::Clear { then, .. } => Some(then.clone()),
+        Effect::RemoveWorktree { then, .. } => Some(then.clone()),
         _ => None,
     });
-    rig.feed(Input::Cleared { then: then.unwrap(), result: Ok(SetAside::default()) });
+    rig.feed(Input::WorktreeRemoved { then: then.unwrap(), result: Ok(ArchivedWork::default()) });
     assert!(message_of(rig.reply(rig.last_command())).contains("nothing was changed"));
     assert_eq!(rig.view(task).turns, 1, "its session is known as before");
 }
 
 #[test]
-fn money_that_a_deleted_task_spent_stays_spent() {
-    let mut rig = Rig::with(Limits { project_budget: Some(MicroUsd(100)), ..Limits::default() });
+fn the_cost_of_a_deleted_task_still_counts() {
+    let mut rig = Rig::with(EngineLimits { project_budget: Some(MicroUsd(100)), ..EngineLimits::default() });
     let root = rig.root();
     let task = rig.make_asleep(root, "Task");
     rig.start(root);
-    rig.rest(root);
+    rig.go_idle(root);
     rig.command(Command::Delete { task });
-    let Some(Effect::Clear { then, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
-    rig.feed(Input::Cleared { then, result: Ok(SetAside::default()) });
+    let Some(Effect::RemoveWorktree { then, .. }) = rig.effects.pop() else { panic!("no worktree is removed") };
+    rig.feed(Input::WorktreeRemoved { then, result: Ok(ArchivedWork::default()) });
     rig.effects.clear();
     rig.send(root, "go on");
-    let accounts: Vec<AccountOrder> = rig.orders().iter().flat_map(|order| order.accounts.clone()).collect();
+    let accounts: Vec<BudgetLimit> = rig.orders().iter().flat_map(|order| order.accounts.clone()).collect();
     assert_eq!(accounts.iter().map(|account| account.spent).collect::<Vec<_>>(), [MicroUsd(20)]);
 }
 
 #[test]
-fn an_agent_stops_a_task_below_it_with_everything_below_that() {
+fn an_agent_stops_a_sub_task_with_its_subtree() {
     let mut rig = Rig::new();
     let root = rig.root();
     let task = rig.make_busy(root, "Task");
@@ -328,42 +340,42 @@ fn an_agent_stops_a_task_below_it_with_everything_below_that() {
     let other = rig.make_busy(root, "Other");
     rig.effects.clear();
     let stop = |task: TaskId| Command::Stop { scope: StopScope::Subtree(task) };
-    assert!(rig.ask(root, stop(task)).unwrap().is_ok());
+    assert!(rig.agent_command(root, stop(task)).unwrap().is_ok());
     let mut torn: Vec<TaskId> = rig
         .effects
         .iter()
         .filter_map(|effect| {
-            if let Effect::Tell { task, command: RunCommand::Teardown(_) } = effect { Some(*task) } else { None }
+            if let Effect::SendToRun { task, command: RunCommand::Teardown(_) } = effect { Some(*task) } else { None }
         })
         .collect();
     torn.sort_unstable();
     assert_eq!(torn, [task, below]);
-    rig.stopped(below);
-    rig.stopped(task);
+    rig.exit_stopped(below);
+    rig.exit_stopped(task);
     assert!(rig.view(other).alive);
-    assert!(rig.ask(below, stop(other)).unwrap().is_err(), "not below it");
-    rig.ask(root, Command::Close { task });
+    assert!(rig.agent_command(below, stop(other)).unwrap().is_err(), "not below it");
+    rig.agent_command(root, Command::Close { task });
     assert_eq!(rig.worktree_done(Ok(())), task, "what was stopped can be closed");
     assert_eq!(rig.status(task), Status::Closed);
 }
 
 #[test]
-fn a_task_that_is_at_work_is_stopped_before_it_is_reset_or_deleted() {
+fn a_running_task_is_stopped_before_it_is_reset_or_deleted() {
     for delete in [true, false] {
         let mut rig = Rig::new();
         let root = rig.root();
         let task = rig.make_busy(root, "Task");
         rig.effects.clear();
         let command = if delete { Command::Delete { task } } else { Command::Reset { task } };
-        assert_eq!(rig.ask(root, command), None, "it waits for the end of the run");
+        assert_eq!(rig.agent_command(root, command), None, "it waits for the end of the run");
         let asked = rig.last_command();
         assert_eq!(
-            rig.count_effects(|effect| matches!(effect, Effect::Tell { command: RunCommand::Teardown(_), .. })),
+            rig.count_effects(|effect| matches!(effect, Effect::SendToRun { command: RunCommand::Teardown(_), .. })),
             1
         );
         rig.send(task, "what about this?");
-        rig.stopped(task);
-        assert!(!rig.launched().contains(&task), "nobody begins in between");
+        rig.exit_stopped(task);
+        assert!(!rig.launched().contains(&task), "no run starts in between");
         rig.worktree_done(Ok(()));
         assert!(matches!(rig.reply(asked), Some(Ok(_))));
         match rig.machine.tree().get(task) {
@@ -374,17 +386,17 @@ fn a_task_that_is_at_work_is_stopped_before_it_is_reset_or_deleted() {
 }
 
 #[test]
-fn whoever_was_told_of_an_end_may_put_the_task_away_at_once() {
-    // The end is written and the run is not over; the message is above and the tree does not know.
+fn a_notified_parent_may_close_or_delete_the_task_at_once() {
+    // The end is written but the run is not over; the parent has the message but the tree does not have the verdict.
     for (word, writes) in [("the run is not over", 9), ("the end is being written", 1)] {
         for verb in ["close", "reset", "delete"] {
             let mut rig = Rig::new();
             let root = rig.root();
             let task = rig.make_busy(root, "Task");
             if word == "the end is being written" {
-                (rig.appends, rig.saves) = (Mood::Sleeps, Mood::Sleeps);
+                (rig.appends, rig.saves) = (DiskMode::Blocks, DiskMode::Blocks);
             }
-            rig.declare(task, &Exit::DonePassed);
+            rig.write_exit(task, &Exit::DonePassed);
             for _ in 0..writes {
                 rig.wake_disk_once();
             }
@@ -394,7 +406,7 @@ fn whoever_was_told_of_an_end_may_put_the_task_away_at_once() {
                 "reset" => Command::Reset { task },
                 _ => Command::Delete { task },
             };
-            let answer = rig.ask(root, command);
+            let answer = rig.agent_command(root, command);
             let asked = rig.last_command();
             assert_eq!(answer, None, "{word}, {verb}: not refused");
             rig.feed(Input::RunOver { task, ending: Ok(crate::model::run::Ending::Exited(Exit::DonePassed)) });
@@ -407,7 +419,7 @@ fn whoever_was_told_of_an_end_may_put_the_task_away_at_once() {
 }
 
 #[test]
-fn a_change_that_waits_for_an_end_is_refused_when_the_program_ends() {
+fn a_deferred_change_is_refused_on_quit() {
     let mut rig = Rig::new();
     let root = rig.root();
     let task = rig.make_busy(root, "Task");
@@ -419,17 +431,18 @@ fn a_change_that_waits_for_an_end_is_refused_when_the_program_ends() {
 }
 
 #[test]
-fn a_conversation_is_copied_from_any_task_that_has_one() {
+fn a_conversation_can_be_copied_from_any_task_that_has_one() {
     let mut rig = Rig::new();
     let root = rig.root();
     let known = rig.make_asleep(root, "Known");
     let empty = rig.make(root, "Empty");
     let copy = rig.make(root, "Copy");
     let fork = |source: TaskId| Command::ForkContext { source, target: copy };
-    assert!(message_of(rig.ask(root, fork(empty))).contains("no conversation"));
-    assert!(rig.ask(known, fork(root)).unwrap().is_err(), "the copy goes below the asking task only");
+    assert!(message_of(rig.agent_command(root, fork(empty))).contains("no conversation"));
+    assert!(rig.agent_command(known, fork(root)).unwrap().is_err(), "the copy goes below the asking task only");
     rig.effects.clear();
-    assert_eq!(rig.ask(root, fork(known)), None);
-    let copied = |effect: &Effect| matches!(effect, Effect::Copy { from, to, .. } if (*from, *to) == (known, copy));
+    assert_eq!(rig.agent_command(root, fork(known)), None);
+    let copied =
+        |effect: &Effect| matches!(effect, Effect::CopyConversation { from, to, .. } if (*from, *to) == (known, copy));
     assert_eq!(rig.count_effects(copied), 1);
 }

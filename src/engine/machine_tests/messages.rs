@@ -1,16 +1,16 @@
 use super::*;
 use crate::base::ProjectId;
-use crate::engine::command::{MESSAGE_CHARS, SetAside, StopScope, UNREAD_MESSAGES};
+use crate::engine::command::{ArchivedWork, MESSAGE_CHARS, StopScope, UNREAD_MESSAGES};
 use crate::model::ask::Approval;
 use crate::model::event::{MessagesConsumed, MessagesWithdrawn};
 use crate::model::run::RunCommand;
 
-fn word(to: TaskId) -> Command {
+fn message_to(to: TaskId) -> Command {
     Command::Message { to, body: "a word".to_owned(), request_reply: false }
 }
 
 #[test]
-fn an_agent_speaks_to_those_above_it_and_to_its_own_sub_tasks() {
+fn an_agent_messages_its_ancestors_and_its_direct_sub_tasks() {
     let Family { root, child, sibling, grandchild, deepest, .. } = family();
     let table = [
         (child, root, true),
@@ -24,7 +24,7 @@ fn an_agent_speaks_to_those_above_it_and_to_its_own_sub_tasks() {
     ];
     for (from, to, allowed) in table {
         let mut rig = family().rig;
-        let answer = rig.ask(from, word(to)).unwrap();
+        let answer = rig.agent_command(from, message_to(to)).unwrap();
         assert_eq!(answer.is_ok(), allowed, "{from} to {to}: {answer:?}");
         assert_eq!(rig.messages(to).len(), usize::from(allowed));
         assert_eq!(rig.launched(), if allowed { vec![to] } else { Vec::new() });
@@ -32,25 +32,25 @@ fn an_agent_speaks_to_those_above_it_and_to_its_own_sub_tasks() {
 }
 
 #[test]
-fn what_an_agent_sends_is_bounded_in_length_and_in_number() {
+fn agent_messages_are_limited_in_length_and_number() {
     let Family { mut rig, root, child, .. } = family();
     let long = |chars: usize| Command::Message { to: root, body: "é".repeat(chars), request_reply: false };
-    let refused = message_of(rig.ask(child, long(MESSAGE_CHARS + 1)));
+    let refused = message_of(rig.agent_command(child, long(MESSAGE_CHARS + 1)));
     assert!(refused.contains(&MESSAGE_CHARS.to_string()), "{refused}");
     assert_eq!(rig.messages(root).len(), 0);
-    assert!(rig.ask(child, long(MESSAGE_CHARS)).unwrap().is_ok());
+    assert!(rig.agent_command(child, long(MESSAGE_CHARS)).unwrap().is_ok());
     for _ in 1..UNREAD_MESSAGES {
-        assert!(rig.ask(child, word(root)).unwrap().is_ok());
+        assert!(rig.agent_command(child, message_to(root)).unwrap().is_ok());
     }
-    let refused = message_of(rig.ask(child, word(root)));
-    assert!(refused.contains("has not read yet"), "{refused}");
+    let refused = message_of(rig.agent_command(child, message_to(root)));
+    assert!(refused.contains("unread messages"), "{refused}");
     assert_eq!(rig.messages(root).len(), UNREAD_MESSAGES);
-    // The user is never refused, and what was read makes room.
+    // User messages are never refused, and read messages no longer count.
     assert!(matches!(rig.send(root, "Listen."), Some(Ok(Outcome::Sent { .. }))));
     rig.start(root);
     let read = rig.messages(root).iter().map(|message| message.id).collect();
     rig.run_writes(root, vec![MessagesConsumed { ids: read }.into()]);
-    assert!(rig.ask(child, word(root)).unwrap().is_ok());
+    assert!(rig.agent_command(child, message_to(root)).unwrap().is_ok());
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn a_message_to_a_finished_task_wakes_it() {
         rig.exit(task, if status == Status::Failed { &Exit::DoneFailed } else { &Exit::DonePassed });
         if status == Status::Closed {
             rig.command(Command::Close { task });
-            let Some(Effect::Clear { then, .. }) = rig.effects.pop() else { panic!("nothing is put away") };
-            rig.feed(Input::Cleared { then, result: Ok(SetAside::default()) });
+            let Some(Effect::RemoveWorktree { then, .. }) = rig.effects.pop() else { panic!("no worktree is removed") };
+            rig.feed(Input::WorktreeRemoved { then, result: Ok(ArchivedWork::default()) });
         }
         assert_eq!(rig.status(task), status);
         rig.effects.clear();
@@ -74,33 +74,33 @@ fn a_message_to_a_finished_task_wakes_it() {
 }
 
 #[test]
-fn nothing_happens_before_the_message_is_on_the_disk() {
+fn a_message_has_no_effect_before_it_is_on_disk() {
     let mut rig = Rig::new();
     let root = rig.root();
-    rig.appends = Mood::Sleeps;
+    rig.appends = DiskMode::Blocks;
     assert_eq!(rig.send(root, "begin"), None);
     assert!(rig.launched().is_empty());
     rig.wake_disk();
     assert!(matches!(rig.reply(rig.last_command()), Some(Ok(Outcome::Sent { .. }))));
     assert_eq!(rig.launched(), [root]);
-    rig.appends = Mood::Refuses;
+    rig.appends = DiskMode::Fails;
     assert!(message_of(rig.send(root, "again")).contains("nothing was done"));
 }
 
 #[test]
-fn those_above_learn_what_the_person_said_without_being_woken() {
+fn ancestors_get_user_messages_without_being_woken() {
     let mut rig = Rig::new();
     let root = rig.root();
     rig.send(root, "begin");
     rig.start(root);
-    rig.rest(root);
+    rig.go_idle(root);
     let task = rig.make(root, "Task");
     rig.effects.clear();
     rig.send(task, "begin");
     let notes = |rig: &Rig| {
         rig.messages(root)
             .into_iter()
-            .filter(|message| matches!(message.from, Source::UserMessageForwarded { .. }))
+            .filter(|message| matches!(message.from, MessageSource::UserMessageForwarded { .. }))
             .count()
     };
     assert_eq!(notes(&rig), 1);
@@ -108,29 +108,32 @@ fn those_above_learn_what_the_person_said_without_being_woken() {
 }
 
 #[test]
-fn what_has_not_been_read_can_be_taken_back() {
-    let mut rig = Rig::with(Limits { max_running: 1, ..Limits::default() });
+fn an_unread_message_can_be_withdrawn() {
+    let mut rig = Rig::with(EngineLimits { max_running: 1, ..EngineLimits::default() });
     let (busy, waiting) = (rig.make_busy(rig.root(), "Busy"), rig.make(rig.root(), "Waiting"));
     let sent = |reply| match reply {
         Some(Ok(Outcome::Sent { message: id, .. })) => id,
         other => panic!("not sent: {other:?}"),
     };
-    // Nobody is there yet: it is taken out of the session, and nobody is started for it.
+    // Without a run, the message is withdrawn from the session and starts no run.
     let id = sent(rig.send(waiting, "never mind"));
     assert_eq!(rig.command(Command::Withdraw { task: waiting, messages: vec![id] }), Some(Ok(Outcome::Done)));
     assert!(rig.view(waiting).unread.is_empty());
-    assert_eq!(rig.view(waiting).waits, None, "nobody waits for a slot without need");
+    assert_eq!(rig.view(waiting).waits, None, "it is not queued for a slot without work");
     let again = rig.command(Command::Withdraw { task: waiting, messages: vec![id] });
-    assert!(message_of(again).contains("too late"));
-    // A run decides for itself.
+    assert!(message_of(again).contains("already read"));
+    // A run decides itself.
     let id = sent(rig.send(busy, "never mind"));
     assert_eq!(rig.command(Command::Withdraw { task: busy, messages: vec![id] }), None);
     let first = rig.last_command();
-    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Tell { command: RunCommand::Withdraw(_), .. })), 1);
+    assert_eq!(
+        rig.count_effects(|effect| matches!(effect, Effect::SendToRun { command: RunCommand::Withdraw(_), .. })),
+        1
+    );
     assert_eq!(rig.view(busy).unread.len(), 1, "until the run says so");
     rig.run_writes(busy, vec![MessagesConsumed { ids: vec![id] }.into()]);
-    assert!(message_of(rig.reply(first)).contains("too late"), "it had been handed over");
-    assert!(message_of(rig.command(Command::Withdraw { task: busy, messages: vec![id] })).contains("too late"));
+    assert!(message_of(rig.reply(first)).contains("already read"), "it had been handed over");
+    assert!(message_of(rig.command(Command::Withdraw { task: busy, messages: vec![id] })).contains("already read"));
     let (one, two) = (sent(rig.send(busy, "one")), sent(rig.send(busy, "two")));
     assert_eq!(rig.command(Command::Withdraw { task: busy, messages: vec![one, two] }), None);
     rig.run_writes(busy, vec![MessagesConsumed { ids: vec![one] }.into()]);
@@ -140,27 +143,27 @@ fn what_has_not_been_read_can_be_taken_back() {
 }
 
 #[test]
-fn what_a_run_that_left_never_heard_is_taken_back_and_starts_no_other_run() {
+fn a_message_that_an_ended_run_never_read_is_withdrawn_and_starts_no_run() {
     let mut rig = Rig::new();
     let task = rig.make_busy(rig.root(), "Task");
     let Some(Ok(Outcome::Sent { message: id, .. })) = rig.send(task, "never mind") else { panic!("not sent") };
     assert_eq!(rig.command(Command::Withdraw { task, messages: vec![id] }), None);
     let command = rig.last_command();
     rig.effects.clear();
-    rig.rest(task);
+    rig.go_idle(task);
     assert_eq!(rig.reply(command), Some(Ok(Outcome::Done)));
     assert!(rig.view(task).unread.is_empty());
     assert!(!rig.launched().contains(&task));
 }
 
 #[test]
-fn a_letter_whose_file_is_seen_several_times_is_taken_in_once() {
+fn a_project_message_is_delivered_once_however_often_its_file_is_seen() {
     let mut rig = Rig::new();
     let root = rig.root();
     let (project, message) = (ProjectId::fresh(&rig.ids), MessageId::fresh(&rig.ids));
     rig.machine.approvals.decide(Approval::Project { project }, true);
     let letter = || Input::FromProject { project, name: "there".to_owned(), message, body: "hello".to_owned() };
-    rig.appends = Mood::Sleeps;
+    rig.appends = DiskMode::Blocks;
     for _ in 0..3 {
         rig.feed(letter());
     }
@@ -173,7 +176,7 @@ fn a_letter_whose_file_is_seen_several_times_is_taken_in_once() {
 }
 
 #[test]
-fn a_launch_under_way_decides_what_can_be_taken_back_when_it_is_a_run() {
+fn a_withdrawal_during_a_launch_is_decided_by_the_run() {
     let mut rig = Rig::new();
     for becomes_a_run in [true, false] {
         let task = rig.make(rig.root(), "Task");
@@ -185,7 +188,10 @@ fn a_launch_under_way_decides_what_can_be_taken_back_when_it_is_a_run() {
         if becomes_a_run {
             rig.feed(Input::Launched { task, model: "m".to_owned() });
             assert_eq!(
-                rig.count_effects(|effect| matches!(effect, Effect::Tell { command: RunCommand::Withdraw(_), .. })),
+                rig.count_effects(|effect| matches!(
+                    effect,
+                    Effect::SendToRun { command: RunCommand::Withdraw(_), .. }
+                )),
                 1
             );
             rig.run_writes(task, vec![MessagesWithdrawn { ids: vec![id] }.into()]);
@@ -199,11 +205,12 @@ fn a_launch_under_way_decides_what_can_be_taken_back_when_it_is_a_run() {
 }
 
 #[test]
-fn an_agent_that_sleeps_without_being_done_is_reported_to_the_task_above() {
+fn an_agent_that_idles_without_done_is_reported_to_the_parent() {
     let mut rig = Rig::new();
     let root = rig.root();
     let task = rig.make_asleep(root, "Task");
-    let notices: Vec<_> = rig.messages(root).into_iter().filter(|message| message.from == Source::Notice).collect();
+    let notices: Vec<_> =
+        rig.messages(root).into_iter().filter(|message| message.from == MessageSource::Notice).collect();
     assert_eq!(notices.len(), 1);
     assert!(notices[0].body.contains("without calling done") && notices[0].body.contains(&task.to_string()));
     assert_eq!(rig.launched().last(), Some(&root));

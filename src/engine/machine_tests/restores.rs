@@ -1,9 +1,9 @@
 use super::*;
-use crate::engine::command::{RestoredWorktree, Revived};
-use crate::engine::recall::Recalled;
+use crate::engine::command::{RestoredWorktree, RevivedTask};
+use crate::engine::deleted_tasks::DeletedTask;
 use crate::model::event::{Body, TaskChanged};
 
-/// Deletes a task whose worktrees are put away as they come.
+/// Deletes a task and answers the removal of its worktrees.
 fn delete(rig: &mut Rig, task: TaskId, worktrees: usize) {
     rig.command(Command::Delete { task });
     for _ in 0..worktrees {
@@ -14,38 +14,40 @@ fn delete(rig: &mut Rig, task: TaskId, worktrees: usize) {
     rig.effects.clear();
 }
 
-/// What the sessions remember of tasks, as the driver reads them.
-fn remembered(rig: &Rig, tasks: &[TaskId]) -> Vec<Recalled> {
+/// Returns deleted tasks as the driver reads them from their sessions.
+fn deleted_tasks(rig: &Rig, tasks: &[TaskId]) -> Vec<DeletedTask> {
     let node = |task: &TaskId| {
         let nodes = rig.log(*task).iter().rev().find_map(|event| match &event.body {
             Body::TaskChanged(TaskChanged::Set { node }) => Some((**node).clone()),
             _ => None,
         });
-        Recalled { node: nodes.unwrap(), state: SessionState::replay(rig.log(*task)) }
+        DeletedTask { node: nodes.unwrap(), state: SessionState::replay(rig.log(*task)) }
     };
     tasks.iter().map(node).collect()
 }
 
-/// Wants a deleted task back, and gives the machine what is remembered of `tasks`.
-fn bring_back(rig: &mut Rig, task: TaskId, tasks: &[TaskId]) {
+/// Restores a deleted task and answers with what the sessions have of `tasks`.
+fn restore(rig: &mut Rig, task: TaskId, tasks: &[TaskId]) {
     assert_eq!(rig.command(Command::Restore { task }), None, "its session is read first");
-    let Some(Effect::Recall { then, task: of, known }) = rig.effects.pop() else { panic!("nobody reads it") };
+    let Some(Effect::ReadDeletedTask { then, task: of, known }) = rig.effects.pop() else {
+        panic!("its session is not read")
+    };
     assert!(of == task && !known.contains(&task) && known.contains(&rig.root()));
-    let found = remembered(rig, tasks);
-    rig.feed(Input::Recalled { then, result: Ok(found) });
+    let found = deleted_tasks(rig, tasks);
+    rig.feed(Input::DeletedTaskRead { then, result: Ok(found) });
 }
 
 #[test]
-fn a_deleted_task_comes_back_below_the_one_it_was_below_with_its_worktree_and_its_conversation() {
+fn a_restored_task_has_its_parent_worktree_and_conversation() {
     let mut rig = Rig::new();
     let above = rig.make_asleep(rig.root(), "Above");
     let task = rig.make_busy(above, "Task");
     rig.exit(task, &Exit::DonePassed);
     let place = rig.view(task).node.worktree;
     delete(&mut rig, task, 1);
-    bring_back(&mut rig, task, &[task]);
+    restore(&mut rig, task, &[task]);
     assert_eq!(rig.worktree_done(Ok(())), task);
-    let revived = Revived {
+    let revived = RevivedTask {
         title: "Task".to_owned(),
         parent: "Above".to_owned(),
         sub_tasks: 0,
@@ -62,11 +64,11 @@ fn a_deleted_task_comes_back_below_the_one_it_was_below_with_its_worktree_and_it
 }
 
 #[test]
-fn what_was_deleted_together_comes_back_together_and_below_the_root_if_the_task_above_is_gone() {
+fn a_deleted_subtree_is_restored_as_one_under_the_root_if_its_parent_is_gone() {
     let Family { mut rig, root, child, grandchild, deepest, .. } = family();
     delete(&mut rig, grandchild, 0);
     delete(&mut rig, child, 0);
-    bring_back(&mut rig, grandchild, &[grandchild, deepest]);
+    restore(&mut rig, grandchild, &[grandchild, deepest]);
     let Some(Ok(Outcome::Revived(revived))) = rig.reply(rig.last_command()) else { panic!("not answered") };
     assert_eq!((revived.sub_tasks, revived.worktrees.len()), (1, 0));
     assert_eq!(rig.view(grandchild).node.parent, Some(root));
@@ -75,13 +77,13 @@ fn what_was_deleted_together_comes_back_together_and_below_the_root_if_the_task_
 }
 
 #[test]
-fn a_task_at_work_when_it_was_stopped_and_deleted_does_not_begin_when_it_is_back() {
+fn a_task_deleted_while_it_ran_does_not_start_when_restored() {
     let mut rig = Rig::new();
     let task = rig.make_busy(rig.root(), "Task");
     rig.command(Command::Stop { scope: crate::engine::command::StopScope::Task(task) });
-    rig.stopped(task);
+    rig.exit_stopped(task);
     delete(&mut rig, task, 1);
-    bring_back(&mut rig, task, &[task]);
+    restore(&mut rig, task, &[task]);
     rig.worktree_done(Err(Fault::environment("nothing of it was kept")));
     let Some(Ok(Outcome::Revived(revived))) = rig.reply(rig.last_command()) else { panic!("not answered") };
     let missing = ("Task".to_owned(), Err("nothing of it was kept".to_owned()));
@@ -92,22 +94,22 @@ fn a_task_at_work_when_it_was_stopped_and_deleted_does_not_begin_when_it_is_back
 }
 
 #[test]
-fn a_task_that_nobody_remembers_is_refused() {
+fn restoring_an_unknown_task_is_refused() {
     let mut rig = Rig::new();
     let task = TaskId::fresh(&rig.ids);
     rig.command(Command::Restore { task });
-    let Some(Effect::Recall { then, .. }) = rig.effects.pop() else { panic!("nobody looks for it") };
-    rig.feed(Input::Recalled { then, result: Ok(Vec::new()) });
-    assert!(message_of(rig.reply(rig.last_command())).contains("no session remembers"));
+    let Some(Effect::ReadDeletedTask { then, .. }) = rig.effects.pop() else { panic!("its session is not read") };
+    rig.feed(Input::DeletedTaskRead { then, result: Ok(Vec::new()) });
+    assert!(message_of(rig.reply(rig.last_command())).contains("no deleted one"));
 }
 
 #[test]
-fn a_disk_that_refuses_the_tree_leaves_a_deleted_task_deleted() {
+fn a_failed_tree_save_leaves_a_deleted_task_deleted() {
     let mut rig = Rig::new();
     let task = rig.make(rig.root(), "Task");
     delete(&mut rig, task, 0);
-    rig.saves = Mood::Refuses;
-    bring_back(&mut rig, task, &[task]);
+    rig.saves = DiskMode::Fails;
+    restore(&mut rig, task, &[task]);
     assert!(message_of(rig.reply(rig.last_command())).contains("nothing was changed"));
     assert!(rig.machine.view(task).is_none());
 }

@@ -1,4 +1,4 @@
-//! A disk and a driver that do at once what they are told, unless a test holds them back.
+//! A fake disk and driver that carry out effects at once, unless a test blocks or fails them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::*;
 use crate::base::{Clock, EventId, Json, MicroUsd, ProjectId, RunId, TurnId};
 use crate::config::recurring::PlanChange;
-use crate::engine::command::{Draft, Outgoing, RestoredWorktree, SetAside, Start};
+use crate::engine::command::{ArchivedWork, Outgoing, RestoredWorktree, TaskDraft, TaskStart};
 use crate::engine::snapshot::TaskView;
 use crate::model::ask::{Approval, Ask};
 use crate::model::conversation::ToolUse;
@@ -21,23 +21,23 @@ use crate::model::usage::{Tokens, Usage};
 use crate::model::{Project, event::ResumeShape};
 use crate::tools::names;
 
-/// A clock that goes on with everything that happens.
-struct Steps(AtomicI64);
+/// A clock that advances with every input.
+struct StepClock(AtomicI64);
 
-impl Clock for Steps {
+impl Clock for StepClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::Relaxed))
     }
 }
 
-/// What the simulated disk does with something.
+/// How the fake disk handles writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mood {
+pub enum DiskMode {
     #[default]
-    Takes,
-    Refuses,
-    /// Keeps everybody waiting.
-    Sleeps,
+    Accepts,
+    Fails,
+    /// Holds every write until the test releases it.
+    Blocks,
 }
 
 /// The hash of every file of a recurring task that the rig writes.
@@ -46,30 +46,30 @@ pub const FILE_HASH: &str = "f11e";
 pub struct Rig {
     pub machine: Machine,
     pub ids: IdSource,
-    clock: Arc<Steps>,
-    pub limits: Limits,
+    clock: Arc<StepClock>,
+    pub limits: EngineLimits,
     pub logs: BTreeMap<TaskId, Vec<Event>>,
     pub tree: Arc<Tree>,
-    pub appends: Mood,
-    pub saves: Mood,
-    /// What the settings say that the user approved.
+    pub appends: DiskMode,
+    pub saves: DiskMode,
+    /// The approvals in the settings.
     pub approvals: Approvals,
-    /// What became of the files of recurring tasks.
+    /// The changes to the files of recurring tasks.
     pub written: Vec<PlanChange>,
-    /// What waits for the disk to wake up.
+    /// Blocked writes.
     held: Vec<Effect>,
-    /// Everything else that the machine wanted, in order.
+    /// All other effects, in order.
     pub effects: Vec<Effect>,
     commands: u64,
 }
 
 impl Rig {
     pub fn new() -> Self {
-        Self::with(Limits::default())
+        Self::with(EngineLimits::default())
     }
 
-    pub fn with(limits: Limits) -> Self {
-        let clock = Arc::new(Steps(AtomicI64::new(1_800_000_000_000)));
+    pub fn with(limits: EngineLimits) -> Self {
+        let clock = Arc::new(StepClock(AtomicI64::new(1_800_000_000_000)));
         let ids = IdSource::seeded(clock.clone(), 7);
         let root = TaskNode::new(TaskId::fresh(&ids), "Root", "orchestrator", clock.now());
         let tree = Tree::new(root);
@@ -81,8 +81,8 @@ impl Rig {
             limits,
             logs: BTreeMap::new(),
             tree: Arc::new(tree),
-            appends: Mood::Takes,
-            saves: Mood::Takes,
+            appends: DiskMode::Accepts,
+            saves: DiskMode::Accepts,
             written: Vec::new(),
             held: Vec::new(),
             effects: Vec::new(),
@@ -97,11 +97,11 @@ impl Rig {
         self.feed(Input::Boot { sessions });
     }
 
-    /// The process dies and is started again on what the disk has.
+    /// Simulates a crash and a restart from what is on disk.
     pub fn crash(&mut self) {
         self.held.clear();
         self.effects.clear();
-        (self.appends, self.saves) = (Mood::Takes, Mood::Takes);
+        (self.appends, self.saves) = (DiskMode::Accepts, DiskMode::Accepts);
         self.machine = machine(&self.tree, &self.limits, &self.ids, &self.approvals);
         self.boot();
     }
@@ -132,12 +132,14 @@ impl Rig {
     fn perform(&mut self, effect: Effect, inputs: &mut VecDeque<Input>) {
         let fault = Fault::environment("the disk is full");
         match effect {
-            Effect::Append { .. } | Effect::SendOnce { .. } if self.appends == Mood::Sleeps => self.held.push(effect),
-            Effect::SaveTree { .. } if self.saves == Mood::Sleeps => self.held.push(effect),
-            Effect::Append { ticket, .. } | Effect::SendOnce { ticket, .. } if self.appends == Mood::Refuses => {
+            Effect::Append { .. } | Effect::SendOnce { .. } if self.appends == DiskMode::Blocks => {
+                self.held.push(effect);
+            }
+            Effect::SaveTree { .. } if self.saves == DiskMode::Blocks => self.held.push(effect),
+            Effect::Append { ticket, .. } | Effect::SendOnce { ticket, .. } if self.appends == DiskMode::Fails => {
                 inputs.push_back(Input::AppendFailed { ticket, fault });
             }
-            Effect::SaveTree { ticket, .. } if self.saves == Mood::Refuses => {
+            Effect::SaveTree { ticket, .. } if self.saves == DiskMode::Fails => {
                 inputs.push_back(Input::TreeSaveFailed { ticket, fault });
             }
             Effect::Append { ticket, task, bodies } => {
@@ -154,33 +156,33 @@ impl Rig {
                 self.tree = tree;
                 inputs.push_back(Input::TreeSaved { ticket });
             }
-            Effect::WriteDown { change, then } => {
+            Effect::WritePlan { change, then } => {
                 self.written.push(change);
                 self.approvals.decide(Approval::RecurringTask { hash: FILE_HASH.to_owned() }, true);
-                inputs.push_back(Input::WrittenDown { then, result: Ok(Some(FILE_HASH.to_owned())) });
+                inputs.push_back(Input::PlanWritten { then, result: Ok(Some(FILE_HASH.to_owned())) });
             }
             other => self.effects.push(other),
         }
     }
 
-    /// Returns how much waits for the disk.
+    /// Returns the number of blocked writes.
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// The disk wakes up and does what it was told, in order.
+    /// Completes all blocked writes in order.
     pub fn wake_disk(&mut self) {
-        self.deal_with_held(Mood::Takes);
+        self.complete_held(DiskMode::Accepts);
     }
 
-    /// Lets the disk refuse everything that it was told.
+    /// Fails all blocked writes.
     pub fn refuse_held(&mut self) {
-        self.deal_with_held(Mood::Refuses);
-        (self.appends, self.saves) = (Mood::Takes, Mood::Takes);
+        self.complete_held(DiskMode::Fails);
+        (self.appends, self.saves) = (DiskMode::Accepts, DiskMode::Accepts);
     }
 
-    fn deal_with_held(&mut self, mood: Mood) {
-        (self.appends, self.saves) = (mood, mood);
+    fn complete_held(&mut self, mode: DiskMode) {
+        (self.appends, self.saves) = (mode, mode);
         for effect in std::mem::take(&mut self.held) {
             let mut inputs = VecDeque::new();
             self.perform(effect, &mut inputs);
@@ -188,20 +190,20 @@ impl Rig {
         }
     }
 
-    /// Lets the disk do the first thing it was told, and no more.
+    /// Completes the first blocked write.
     pub fn wake_disk_once(&mut self) -> bool {
         self.release(|_| true)
     }
 
-    /// Lets the disk do the first thing of a kind. Tells whether there was one.
+    /// Completes the first blocked write of a kind. Returns false if there is none.
     pub fn release(&mut self, is: impl Fn(&Effect) -> bool) -> bool {
         let Some(at) = self.held.iter().position(is) else { return false };
         let effect = self.held.remove(at);
-        let moods = (self.appends, self.saves);
-        (self.appends, self.saves) = (Mood::Takes, Mood::Takes);
+        let modes = (self.appends, self.saves);
+        (self.appends, self.saves) = (DiskMode::Accepts, DiskMode::Accepts);
         let mut inputs = VecDeque::new();
         self.perform(effect, &mut inputs);
-        (self.appends, self.saves) = moods;
+        (self.appends, self.saves) = modes;
         inputs.into_iter().for_each(|input| self.feed(input));
         true
     }
@@ -220,7 +222,7 @@ impl Rig {
         inputs
     }
 
-    /// A run writes into its session.
+    /// Writes events as a run of the task.
     pub fn run_writes(&mut self, task: TaskId, bodies: Vec<Body>) {
         let run = Some(RunId::fresh(&self.ids));
         for input in self.write(task, run, bodies) {
@@ -228,17 +230,17 @@ impl Rig {
         }
     }
 
-    /// Gives a command as the user. Returns what came of it, if that is known by now.
+    /// Gives a command as the user. Returns the reply, if there is one yet.
     pub fn command(&mut self, command: Command) -> Option<Result<Outcome, Fault>> {
-        self.give(Actor::User, command)
+        self.run_command(Actor::User, command)
     }
 
     /// Gives a command as the agent of a task.
-    pub fn ask(&mut self, task: TaskId, command: Command) -> Option<Result<Outcome, Fault>> {
-        self.give(Actor::Agent(task), command)
+    pub fn agent_command(&mut self, task: TaskId, command: Command) -> Option<Result<Outcome, Fault>> {
+        self.run_command(Actor::Agent(task), command)
     }
 
-    fn give(&mut self, actor: Actor, command: Command) -> Option<Result<Outcome, Fault>> {
+    fn run_command(&mut self, actor: Actor, command: Command) -> Option<Result<Outcome, Fault>> {
         self.commands += 1;
         let id = self.last_command();
         self.feed(Input::Command { id, actor, command });
@@ -266,26 +268,26 @@ impl Rig {
 
     pub fn answer(&mut self, task: TaskId, choice: usize) -> Option<Result<Outcome, Fault>> {
         let ask = self.view(task).asks[0].clone();
-        self.command(Command::Answer { task, ask: ask.id, reply: ask.numbered(choice + 1) })
+        self.command(Command::Answer { task, ask: ask.id, reply: ask.reply_with_number(choice + 1) })
     }
 
-    /// Makes a task that nobody has spoken to.
+    /// Creates a task without a message.
     pub fn make(&mut self, parent: TaskId, title: &str) -> TaskId {
-        let draft = Draft { title: title.to_owned(), ..Draft::default() };
-        match self.command(Command::Create { parent, before: None, draft, start: Start::Later }) {
+        let draft = TaskDraft { title: title.to_owned(), ..TaskDraft::default() };
+        match self.command(Command::Create { parent, before: None, draft, start: TaskStart::Later }) {
             Some(Ok(Outcome::Created { task, .. })) => task,
             other => panic!("not made: {other:?}"),
         }
     }
 
-    /// Makes a task whose agent has had a turn and sleeps.
+    /// Creates a task whose agent has had a turn and is idle.
     pub fn make_asleep(&mut self, parent: TaskId, title: &str) -> TaskId {
         let task = self.make_busy(parent, title);
-        self.rest(task);
+        self.go_idle(task);
         task
     }
 
-    /// Makes a task whose agent is at work.
+    /// Creates a task whose agent is at work.
     pub fn make_busy(&mut self, parent: TaskId, title: &str) -> TaskId {
         let task = self.make(parent, title);
         self.send(task, "begin");
@@ -293,7 +295,7 @@ impl Rig {
         task
     }
 
-    /// The launch of a task becomes a run, which takes in what was said and has a turn.
+    /// Turns the launch of a task into a run that reads its messages and has a turn.
     pub fn start(&mut self, task: TaskId) {
         self.feed(Input::Launched { task, model: "m".to_owned() });
         self.take_a_turn(task);
@@ -328,18 +330,18 @@ impl Rig {
         );
     }
 
-    pub fn rest(&mut self, task: TaskId) {
-        self.feed(Input::RunOver { task, ending: Ok(Ending::Resting) });
+    pub fn go_idle(&mut self, task: TaskId) {
+        self.feed(Input::RunOver { task, ending: Ok(Ending::Idle) });
     }
 
-    /// The run of a task writes that it is over, and is.
+    /// Writes the end of a run and ends it.
     pub fn exit(&mut self, task: TaskId, exit: &Exit) {
-        self.declare(task, exit);
+        self.write_exit(task, exit);
         self.feed(Input::RunOver { task, ending: Ok(Ending::Exited(exit.clone())) });
     }
 
-    /// The run of a task writes that it is over.
-    pub fn declare(&mut self, task: TaskId, exit: &Exit) {
+    /// Writes the end of a run.
+    pub fn write_exit(&mut self, task: TaskId, exit: &Exit) {
         let mut bodies = Vec::new();
         let mut ended = RunEnded::from(exit.clone());
         if !matches!(exit, Exit::Interrupted(_)) {
@@ -352,7 +354,7 @@ impl Rig {
         self.run_writes(task, bodies);
     }
 
-    pub fn stopped(&mut self, task: TaskId) {
+    pub fn exit_stopped(&mut self, task: TaskId) {
         self.exit(task, &Exit::Interrupted(InterruptReason::Stopped));
     }
 
@@ -365,27 +367,27 @@ impl Rig {
     }
 
     pub fn messages(&self, task: TaskId) -> Vec<Message> {
-        let said = |event: &Event| match &event.body {
+        let message = |event: &Event| match &event.body {
             Body::Message(message) => Some(message.clone()),
             _ => None,
         };
-        self.log(task).iter().filter_map(said).collect()
+        self.log(task).iter().filter_map(message).collect()
     }
 
-    /// Returns what a task was told of how the one below it ended.
+    /// Returns the completions that a task was notified of.
     pub fn completions(&self, task: TaskId) -> Vec<(TaskId, Verdict)> {
-        let told = |message: Message| match message.from {
-            Source::TaskComplete { task, verdict, .. } => Some((task, verdict)),
+        let completion = |message: Message| match message.from {
+            MessageSource::TaskComplete { task, verdict, .. } => Some((task, verdict)),
             _ => None,
         };
-        self.messages(task).into_iter().filter_map(told).collect()
+        self.messages(task).into_iter().filter_map(completion).collect()
     }
 
     pub fn count(&self, task: TaskId, kind: &str) -> usize {
         self.log(task).iter().filter(|event| event.body.kind() == kind).count()
     }
 
-    /// Returns who was launched, in order.
+    /// Returns the launched tasks, in order.
     pub fn launched(&self) -> Vec<TaskId> {
         self.orders().iter().map(|order| order.node.id).collect()
     }
@@ -397,24 +399,26 @@ impl Rig {
             .collect()
     }
 
-    /// The worktree that is being put away or brought back is, or is not. Tells whose it was.
+    /// Answers the last removal or restoration of a worktree. Returns its task.
     pub fn worktree_done(&mut self, result: Result<(), Fault>) -> TaskId {
-        let found =
-            self.effects.iter().rposition(|effect| matches!(effect, Effect::Clear { .. } | Effect::Restore { .. }));
+        let found = self
+            .effects
+            .iter()
+            .rposition(|effect| matches!(effect, Effect::RemoveWorktree { .. } | Effect::RestoreWorktree { .. }));
         match self.effects.remove(found.expect("a worktree is waited for")) {
-            Effect::Clear { then, task, .. } => {
-                self.feed(Input::Cleared { then, result: result.map(|()| SetAside::default()) });
+            Effect::RemoveWorktree { then, task, .. } => {
+                self.feed(Input::WorktreeRemoved { then, result: result.map(|()| ArchivedWork::default()) });
                 task
             }
-            Effect::Restore { then, task, .. } => {
-                self.feed(Input::Restored { then, result: result.map(|()| RestoredWorktree::Clean) });
+            Effect::RestoreWorktree { then, task, .. } => {
+                self.feed(Input::WorktreeRestored { then, result: result.map(|()| RestoredWorktree::Clean) });
                 task
             }
             other => panic!("{other:?}"),
         }
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn pass_until(&self, at: Timestamp) {
         self.clock.0.fetch_max(at.as_millis(), Ordering::Relaxed);
     }
@@ -434,13 +438,13 @@ impl Rig {
     }
 }
 
-/// A command that makes a task that nobody has spoken to.
+/// Returns a command that creates a task without a message.
 pub fn new_task(parent: TaskId) -> Command {
-    let draft = Draft { title: "New".to_owned(), ..Draft::default() };
-    Command::Create { parent, before: None, draft, start: Start::Later }
+    let draft = TaskDraft { title: "New".to_owned(), ..TaskDraft::default() };
+    Command::Create { parent, before: None, draft, start: TaskStart::Later }
 }
 
-fn machine(tree: &Tree, limits: &Limits, ids: &IdSource, approvals: &Approvals) -> Machine {
+fn machine(tree: &Tree, limits: &EngineLimits, ids: &IdSource, approvals: &Approvals) -> Machine {
     let project = Project {
         id: ProjectId::fresh(ids),
         name: "here".to_owned(),
@@ -450,7 +454,7 @@ fn machine(tree: &Tree, limits: &Limits, ids: &IdSource, approvals: &Approvals) 
         former: Vec::new(),
         extra: serde_json::Map::new(),
     };
-    let ground = Ground {
+    let env = ProjectEnv {
         project,
         worktrees: "/worktrees".into(),
         model: None,
@@ -458,5 +462,5 @@ fn machine(tree: &Tree, limits: &Limits, ids: &IdSource, approvals: &Approvals) 
         approvals: approvals.clone(),
         changed_tools: Vec::new(),
     };
-    Machine::new(tree.clone(), ground, limits.clone(), ids.clone())
+    Machine::new(tree.clone(), env, limits.clone(), ids.clone())
 }

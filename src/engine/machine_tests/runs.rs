@@ -7,19 +7,19 @@ use crate::model::fold::OpenCall;
 use crate::model::run::{Ending, RunCommand};
 
 fn one_at_a_time() -> Rig {
-    Rig::with(Limits { max_running: 1, ..Limits::default() })
+    Rig::with(EngineLimits { max_running: 1, ..EngineLimits::default() })
 }
 
 #[test]
-fn whom_the_person_waits_for_is_admitted_first() {
+fn tasks_messaged_by_the_user_are_admitted_first() {
     let mut rig = one_at_a_time();
     let root = rig.root();
     let tasks: Vec<TaskId> = ["a", "b", "c", "d"].into_iter().map(|title| rig.make(root, title)).collect();
     rig.send(root, "begin");
     rig.start(root);
-    // Those that an agent starts wait in the order they were started.
+    // Tasks that an agent starts wait in order.
     for task in &tasks[..3] {
-        rig.ask(root, Command::Message { to: *task, body: "begin".to_owned(), request_reply: false });
+        rig.agent_command(root, Command::Message { to: *task, body: "begin".to_owned(), request_reply: false });
     }
     rig.send(tasks[3], "begin");
     rig.send(tasks[2], "you too");
@@ -27,15 +27,15 @@ fn whom_the_person_waits_for_is_admitted_first() {
     let slot = |ahead| Some(Wait::Slot { ahead });
     assert_eq!(ahead, [slot(2), slot(3), slot(0), slot(1)]);
     rig.effects.clear();
-    rig.rest(root);
+    rig.go_idle(root);
     for _ in 0..3 {
         let task = rig.launched().pop().unwrap();
         rig.start(task);
         rig.exit(task, &Exit::DonePassed);
-        // The root is woken by every completion, and waits for its turn.
+        // Every completion wakes the root, which waits for a slot.
         if rig.launched().last() == Some(&root) {
             rig.start(root);
-            rig.rest(root);
+            rig.go_idle(root);
         }
     }
     let others: Vec<TaskId> = rig.launched().into_iter().filter(|task| *task != root).collect();
@@ -43,7 +43,7 @@ fn whom_the_person_waits_for_is_admitted_first() {
 }
 
 #[test]
-fn a_run_that_sleeps_for_a_process_leaves_its_slot_to_others() {
+fn a_run_that_waits_for_a_process_frees_its_slot() {
     let mut rig = one_at_a_time();
     let busy = rig.make_busy(rig.root(), "Busy");
     let next = rig.make(rig.root(), "Next");
@@ -57,7 +57,7 @@ fn a_run_that_sleeps_for_a_process_leaves_its_slot_to_others() {
 }
 
 #[test]
-fn what_is_stopped_stays_in_progress_and_asleep() {
+fn a_stopped_task_stays_in_progress_and_idle() {
     let mut rig = one_at_a_time();
     let root = rig.root();
     let alive = rig.make_busy(root, "Alive");
@@ -67,9 +67,9 @@ fn what_is_stopped_stays_in_progress_and_asleep() {
         let reply = rig.command(Command::Stop { scope: StopScope::Task(task) });
         assert_eq!(reply, Some(Ok(Outcome::Stopped { agents: 1 })));
     }
-    let torn_down = |effect: &Effect| matches!(effect, Effect::Tell { task, command: RunCommand::Teardown(InterruptReason::Stopped) } if *task == alive);
+    let torn_down = |effect: &Effect| matches!(effect, Effect::SendToRun { task, command: RunCommand::Teardown(InterruptReason::Stopped) } if *task == alive);
     assert_eq!(rig.count_effects(torn_down), 1);
-    rig.stopped(alive);
+    rig.exit_stopped(alive);
     rig.effects.clear();
     for _ in 0..2 {
         assert_eq!(rig.status(alive), Status::InProgress);
@@ -85,12 +85,12 @@ fn what_is_stopped_stays_in_progress_and_asleep() {
 }
 
 #[test]
-fn a_launch_that_is_stopped_does_not_become_a_run() {
-    // Stopped while the tree is saved; while the worktree is made; when it has just become a run.
+fn a_stopped_launch_does_not_become_a_run() {
+    // Stopped while the tree is being saved, while the worktree is set up, and just after the run started.
     for moment in ["saving", "setting up", "launched"] {
         let mut rig = Rig::new();
         let task = rig.make(rig.root(), "Task");
-        rig.saves = if moment == "saving" { Mood::Sleeps } else { Mood::Takes };
+        rig.saves = if moment == "saving" { DiskMode::Blocks } else { DiskMode::Accepts };
         rig.send(task, "begin");
         rig.command(Command::Stop { scope: StopScope::Task(task) });
         rig.wake_disk();
@@ -103,10 +103,13 @@ fn a_launch_that_is_stopped_does_not_become_a_run() {
             _ => {
                 rig.feed(Input::Launched { task, model: "m".to_owned() });
                 assert_eq!(
-                    rig.count_effects(|effect| matches!(effect, Effect::Tell { command: RunCommand::Teardown(_), .. })),
+                    rig.count_effects(|effect| matches!(
+                        effect,
+                        Effect::SendToRun { command: RunCommand::Teardown(_), .. }
+                    )),
                     1
                 );
-                rig.stopped(task);
+                rig.exit_stopped(task);
             }
         }
         assert!(!rig.view(task).alive, "{moment}");
@@ -117,16 +120,16 @@ fn a_launch_that_is_stopped_does_not_become_a_run() {
 }
 
 #[test]
-fn a_stop_that_meets_a_run_on_its_way_to_rest_still_stops_it() {
+fn a_stop_also_counts_for_a_run_that_is_going_idle() {
     let mut rig = Rig::new();
     let task = rig.make_busy(rig.root(), "Task");
     rig.effects.clear();
-    rig.appends = Mood::Sleeps;
+    rig.appends = DiskMode::Blocks;
     rig.send(task, "one more thing");
-    rig.appends = Mood::Takes;
+    rig.appends = DiskMode::Accepts;
     rig.command(Command::Stop { scope: StopScope::Task(task) });
     rig.wake_disk();
-    rig.rest(task);
+    rig.go_idle(task);
     assert_eq!(rig.view(task).unread.len(), 1);
     assert!(!rig.launched().contains(&task));
     rig.crash();
@@ -134,7 +137,7 @@ fn a_stop_that_meets_a_run_on_its_way_to_rest_still_stops_it() {
 }
 
 #[test]
-fn a_process_that_outlived_its_agent_does_not_wake_what_was_stopped() {
+fn a_process_exit_does_not_wake_a_stopped_task() {
     let mut rig = Rig::new();
     let task = rig.make_busy(rig.root(), "Task");
     let process = BackgroundRef { id: "p".to_owned(), command: "make".to_owned() };
@@ -143,14 +146,14 @@ fn a_process_that_outlived_its_agent_does_not_wake_what_was_stopped() {
     rig.run_writes(task, vec![result.into()]);
     rig.command(Command::Stop { scope: StopScope::Task(task) });
     rig.effects.clear();
-    rig.stopped(task);
+    rig.exit_stopped(task);
     assert!(rig.launched().is_empty());
     rig.crash();
     assert!(rig.launched().is_empty());
 }
 
 #[test]
-fn a_run_that_asks_the_person_is_not_started_for_anybody_else() {
+fn a_run_that_asks_the_user_is_woken_only_by_the_user() {
     let mut rig = Rig::new();
     let root = rig.root();
     rig.send(root, "begin");
@@ -162,7 +165,7 @@ fn a_run_that_asks_the_person_is_not_started_for_anybody_else() {
         &[(ChoiceId::Retry, "Try again"), (ChoiceId::Stop, "Stop")],
     );
     rig.run_writes(root, vec![ask.into()]);
-    rig.rest(root);
+    rig.go_idle(root);
     rig.effects.clear();
     let task = rig.make_busy(root, "Task");
     rig.exit(task, &Exit::DonePassed);
@@ -172,19 +175,19 @@ fn a_run_that_asks_the_person_is_not_started_for_anybody_else() {
 }
 
 #[test]
-fn what_the_person_says_after_a_stop_is_heeded() {
+fn a_user_message_after_a_stop_is_delivered() {
     let mut rig = Rig::new();
     let task = rig.make_busy(rig.root(), "Task");
     rig.command(Command::Stop { scope: StopScope::Task(task) });
     rig.effects.clear();
     rig.send(task, "no, go on");
     assert!(rig.launched().is_empty(), "the old run is still there");
-    rig.stopped(task);
+    rig.exit_stopped(task);
     assert_eq!(rig.launched(), [task]);
     assert!(matches!(rig.reply(rig.last_command()), Some(Ok(Outcome::Sent { .. }))));
-    // The same where the stop is still on its way to the disk.
+    // The same while the stop is being written.
     let asleep = rig.make_asleep(rig.root(), "Asleep");
-    rig.appends = Mood::Sleeps;
+    rig.appends = DiskMode::Blocks;
     rig.command(Command::Stop { scope: StopScope::Task(asleep) });
     rig.send(asleep, "no, go on");
     rig.effects.clear();
@@ -193,10 +196,10 @@ fn what_the_person_says_after_a_stop_is_heeded() {
 }
 
 #[test]
-fn a_run_whose_end_is_not_known_keeps_its_slot() {
+fn a_run_keeps_its_slot_until_it_is_over() {
     let mut rig = Rig::new();
     let task = rig.make_busy(rig.root(), "Task");
-    rig.declare(task, &Exit::DonePassed);
+    rig.write_exit(task, &Exit::DonePassed);
     assert_eq!(rig.status(task), Status::Passed);
     rig.effects.clear();
     rig.send(task, "and now?");
@@ -207,20 +210,20 @@ fn a_run_whose_end_is_not_known_keeps_its_slot() {
 }
 
 #[test]
-fn a_tree_that_cannot_be_saved_launches_nobody_and_is_tried_again() {
+fn a_failed_tree_save_launches_nothing_and_is_retried() {
     let mut rig = Rig::new();
     let task = rig.make(rig.root(), "Task");
-    rig.saves = Mood::Refuses;
+    rig.saves = DiskMode::Fails;
     rig.send(task, "begin");
     assert!(rig.launched().is_empty() && !rig.view(task).alive);
     assert_eq!(rig.status(task), Status::Pending, "as the disk has it");
-    rig.saves = Mood::Takes;
-    rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+    rig.saves = DiskMode::Accepts;
+    rig.feed(Input::Timer { timer: Timer::Retry { task } });
     assert_eq!(rig.launched(), [task]);
 }
 
 #[test]
-fn the_disk_refuses_a_run_and_it_is_tried_again() {
+fn a_run_that_failed_on_disk_is_retried() {
     let mut rig = Rig::new();
     let task = rig.make(rig.root(), "Task");
     rig.send(task, "begin");
@@ -228,16 +231,16 @@ fn the_disk_refuses_a_run_and_it_is_tried_again() {
     rig.effects.clear();
     rig.feed(Input::RunOver { task, ending: Err(Fault::environment("no space")) });
     assert!(rig.launched().is_empty());
-    let timer = Timer::TryAgain { task };
-    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Wake { timer: set, .. } if *set == timer)), 1);
-    assert!(!rig.machine.is_quiet(), "whoever waits for the end must not take this for one");
+    let timer = Timer::Retry { task };
+    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::SetTimer { timer: set, .. } if *set == timer)), 1);
+    assert!(!rig.machine.is_quiet(), "this is not the end");
     rig.feed(Input::Timer { timer });
     assert_eq!(rig.launched(), [task]);
 }
 
 #[test]
-fn quitting_ends_everything_and_starts_nothing() {
-    let mut rig = Rig::with(Limits { max_running: 2, ..Limits::default() });
+fn quitting_stops_every_run_and_starts_none() {
+    let mut rig = Rig::with(EngineLimits { max_running: 2, ..EngineLimits::default() });
     let root = rig.root();
     let alive = rig.make_busy(root, "Alive");
     let launching = rig.make(root, "Launching");
@@ -249,7 +252,7 @@ fn quitting_ends_everything_and_starts_nothing() {
     let ended = |rig: &Rig| rig.count_effects(|effect| matches!(effect, Effect::Ended));
     assert_eq!(ended(&rig), 0);
     rig.exit(alive, &Exit::Interrupted(InterruptReason::Quit));
-    // A launch that was quicker than its end.
+    // A launch that completed before its cancellation.
     rig.feed(Input::Launched { task: launching, model: "m".to_owned() });
     assert_eq!(ended(&rig), 0);
     rig.exit(launching, &Exit::Interrupted(InterruptReason::Quit));
@@ -258,22 +261,22 @@ fn quitting_ends_everything_and_starts_nothing() {
     assert!(rig.launched().is_empty());
     assert_eq!(ended(&rig), 1, "it ends once");
     rig.crash();
-    assert_eq!(rig.launched().len(), 2, "what was interrupted goes on");
+    assert_eq!(rig.launched().len(), 2, "interrupted tasks resume");
     assert!(rig.view(queued).waits.is_some(), "and what waited waits");
 }
 
 #[test]
-fn a_request_without_a_word_for_a_while_says_so_until_one_comes() {
+fn a_silent_request_is_shown_as_silent_until_output_arrives() {
     use crate::model::live::{Activity, Live};
     let mut rig = Rig::new();
     let task = rig.make_busy(rig.root(), "Task");
     rig.feed(Input::Live { task, live: Live::Activity { activity: Activity::Thinking } });
     let since = rig.now();
-    let Some(Effect::Wake { timer, at }) = rig.effects.pop() else { panic!("nobody looks again") };
+    let Some(Effect::SetTimer { timer, at }) = rig.effects.pop() else { panic!("no timer is set") };
     assert!(at > since);
     rig.feed(Input::Timer { timer });
     assert_eq!(rig.view(task).waits, None, "it is too early to tell");
-    let Some(Effect::Wake { timer, .. }) = rig.effects.pop() else { panic!("nobody looks again") };
+    let Some(Effect::SetTimer { timer, .. }) = rig.effects.pop() else { panic!("no timer is set") };
     rig.pass_until(at);
     rig.feed(Input::Timer { timer });
     assert_eq!(rig.view(task).waits, Some(Wait::Silence { since }));
@@ -282,29 +285,29 @@ fn a_request_without_a_word_for_a_while_says_so_until_one_comes() {
 }
 
 #[test]
-fn who_waits_for_a_reply_of_somebody_who_sleeps_is_named_with_both() {
+fn a_wait_for_a_reply_from_an_idle_task_is_a_stall_that_names_both() {
     let mut rig = Rig::new();
     let root = rig.root();
     rig.send(root, "begin");
     rig.start(root);
     let task = rig.make_busy(root, "Task");
-    rig.ask(task, Command::Message { to: root, body: "Which one?".to_owned(), request_reply: true });
-    rig.rest(task);
+    rig.agent_command(task, Command::Message { to: root, body: "Which one?".to_owned(), request_reply: true });
+    rig.go_idle(task);
     assert_eq!(rig.view(task).waits, Some(Wait::Task { task: root }), "the root is at work and may answer");
     rig.take_a_turn(root);
-    rig.rest(root);
+    rig.go_idle(root);
     let Some(Wait::Stalled { chain, reason }) = rig.view(task).waits else { panic!("{:?}", rig.view(task).waits) };
     assert_eq!(chain, [task, root]);
     assert!(reason.contains("reply"), "{reason}");
     let told = rig.messages(root).len();
     rig.crash();
     assert_eq!(rig.view(task).waits, Some(Wait::Stalled { chain, reason }), "a restart forgets nothing of it");
-    assert_eq!(rig.messages(root).len(), told, "and tells nobody that it sleeps for no reason");
+    assert_eq!(rig.messages(root).len(), told, "and does not report that it is idle");
     assert!(rig.launched().is_empty());
 }
 
 #[test]
-fn a_reply_ends_the_wait_also_across_a_restart() {
+fn a_reply_ends_the_wait_across_a_restart() {
     let mut rig = Rig::new();
     let root = rig.root();
     rig.send(root, "begin");
@@ -312,34 +315,34 @@ fn a_reply_ends_the_wait_also_across_a_restart() {
     let task = rig.make_busy(root, "Task");
     let below = rig.make_busy(task, "Below");
     let ask = |to: TaskId| Command::Message { to, body: "Which one?".to_owned(), request_reply: true };
-    // It asks two that are above it: what it waits for is the one that it asked last.
-    rig.ask(below, ask(root));
-    rig.ask(below, ask(task));
-    rig.rest(below);
+    // It asked two ancestors: it waits for the one that it asked last.
+    rig.agent_command(below, ask(root));
+    rig.agent_command(below, ask(task));
+    rig.go_idle(below);
     rig.crash();
     assert_eq!(rig.view(below).waits, Some(Wait::Task { task }), "{:?}", rig.view(task).waits);
     rig.start(root);
     let reply = Command::Message { to: below, body: "This one.".to_owned(), request_reply: false };
     rig.start(task);
-    rig.ask(task, reply);
+    rig.agent_command(task, reply);
     rig.start(below);
     rig.take_a_turn(below);
-    rig.rest(below);
+    rig.go_idle(below);
     rig.crash();
     let Some(Wait::Stalled { chain, .. }) = rig.view(below).waits else { panic!("{:?}", rig.view(below).waits) };
-    assert_eq!(chain, [below], "it was answered and said nothing more");
+    assert_eq!(chain, [below], "it has the reply and sent nothing more");
 }
 
 #[test]
-fn what_is_stopped_before_agents_may_start_does_not_begin_when_they_may() {
-    let mut rig = Rig::with(Limits { hold: true, ..Limits::default() });
+fn a_task_stopped_while_launches_are_held_does_not_start_later() {
+    let mut rig = Rig::with(EngineLimits { hold: true, ..EngineLimits::default() });
     let root = rig.root();
     let (ready, told) = (rig.make(root, "Ready"), rig.make(root, "Told"));
     rig.send(told, "begin");
     let stop = |rig: &mut Rig, task| rig.command(Command::Stop { scope: StopScope::Subtree(task) });
     assert_eq!(stop(&mut rig, ready), Some(Ok(Outcome::Stopped { agents: 0 })));
     assert_eq!(stop(&mut rig, told), Some(Ok(Outcome::Stopped { agents: 1 })));
-    rig.limits = Limits::default();
+    rig.limits = EngineLimits::default();
     rig.crash();
     assert!(rig.launched().is_empty(), "{:?}", rig.launched());
     rig.send(told, "now");
@@ -347,7 +350,7 @@ fn what_is_stopped_before_agents_may_start_does_not_begin_when_they_may() {
 }
 
 #[test]
-fn a_launch_that_the_disk_refuses_is_tried_again_and_the_person_is_asked_in_the_end() {
+fn a_launch_that_fails_on_disk_is_retried_before_the_user_is_asked() {
     let mut rig = Rig::new();
     let root = rig.root();
     let task = rig.make(root, "Task");
@@ -357,47 +360,47 @@ fn a_launch_that_the_disk_refuses_is_tried_again_and_the_person_is_asked_in_the_
         let failure = LaunchFailure::Disk(Fault::environment("the disk is full"));
         rig.feed(Input::LaunchFailed { task, failure });
     };
-    for round in 0..5 {
+    for attempt in 0..5 {
         refuse(&mut rig);
-        assert!(rig.view(task).asks.is_empty(), "round {round}");
-        assert_eq!(rig.completions(root), [], "round {round}: nothing has failed yet");
-        rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
-        assert_eq!(rig.launched(), [task], "round {round}");
+        assert!(rig.view(task).asks.is_empty(), "attempt {attempt}");
+        assert_eq!(rig.completions(root), [], "attempt {attempt}: nothing has failed yet");
+        rig.feed(Input::Timer { timer: Timer::Retry { task } });
+        assert_eq!(rig.launched(), [task], "attempt {attempt}");
     }
     refuse(&mut rig);
     assert_eq!(rig.view(task).asks.len(), 1);
     assert_eq!(rig.completions(root), [(task, Verdict::Failed)]);
-    // Whoever answers that it may be tried again finds the same patience.
+    // A retry by the user gets the same number of attempts.
     rig.answer(task, 0);
     refuse(&mut rig);
     assert!(rig.view(task).asks.is_empty());
 }
 
 #[test]
-fn what_is_stopped_while_the_disk_refuses_it_does_not_begin_when_the_disk_takes_again() {
+fn a_task_stopped_during_disk_errors_does_not_start_when_the_disk_recovers() {
     let mut rig = Rig::new();
     let root = rig.root();
     let task = rig.make(root, "Task");
-    rig.saves = Mood::Sleeps;
+    rig.saves = DiskMode::Blocks;
     rig.send(task, "begin");
     rig.refuse_held();
     assert_eq!(rig.status(task), Status::Pending, "the disk did not take that it begins");
     rig.effects.clear();
     rig.command(Command::Stop { scope: StopScope::Task(task) });
-    rig.feed(Input::Timer { timer: Timer::TryAgain { task } });
+    rig.feed(Input::Timer { timer: Timer::Retry { task } });
     assert!(!rig.launched().contains(&task));
 }
 
 #[test]
-fn what_the_person_stopped_says_so_and_who_waits_for_it_is_stalled() {
+fn a_task_that_waits_for_a_stopped_task_is_stalled() {
     let mut rig = Rig::new();
     let root = rig.root();
     rig.send(root, "begin");
     rig.start(root);
     let task = rig.make_busy(root, "Task");
-    rig.rest(root);
+    rig.go_idle(root);
     rig.command(Command::Stop { scope: StopScope::Task(task) });
-    rig.stopped(task);
+    rig.exit_stopped(task);
     for _ in 0..2 {
         let view = rig.view(task);
         assert_eq!((view.activity, view.waits), (Activity::Stopped, None));

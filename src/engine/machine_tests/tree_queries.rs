@@ -10,7 +10,7 @@ fn find(rig: &Rig, name: &str) -> Result<TaskId, Fault> {
 }
 
 #[test]
-fn a_task_is_found_by_its_id_or_the_start_of_it() {
+fn a_task_is_found_by_its_id_or_a_prefix() {
     let Family { rig, root, child, .. } = family();
     let id = child.to_string();
     assert_eq!(find(&rig, &id), Ok(child));
@@ -22,7 +22,7 @@ fn a_task_is_found_by_its_id_or_the_start_of_it() {
 }
 
 #[test]
-fn the_rows_of_a_part_of_the_tree_begin_at_its_top() {
+fn the_rows_of_a_subtree_start_at_its_top() {
     let Family { rig, root, child, sibling, grandchild, deepest } = family();
     let rows = |below| match rig.machine.query(&TreeQuery::Rows { below }) {
         Ok(TreeAnswer::Rows(rows)) => rows.into_iter().map(|row| (row.id, row.depth)).collect::<Vec<_>>(),
@@ -33,8 +33,8 @@ fn the_rows_of_a_part_of_the_tree_begin_at_its_top() {
 }
 
 #[test]
-fn a_task_is_shown_with_the_budget_that_applies_to_it_and_what_it_cost() {
-    let mut rig = Rig::with(Limits { budget: Some(MicroUsd(100)), ..Limits::default() });
+fn a_task_card_has_the_effective_budget_and_the_cost() {
+    let mut rig = Rig::with(EngineLimits { budget: Some(MicroUsd(100)), ..EngineLimits::default() });
     let task = rig.make_asleep(rig.root(), "Task");
     let card = match rig.machine.query(&TreeQuery::Task { task }) {
         Ok(TreeAnswer::Task(card)) => card,

@@ -1,16 +1,17 @@
-//! Which tools a profile's agent has. A list narrows; it never gives what would not be there without it.
+//! The tools that a profile gives its agent. A list can only take tools away.
 //!
-//! What an agent needs to take part in the tree (to end, to wait, to ask, to be asked) is not work and needs no
-//! mention; it goes only where it is taken away by name, and `yield` and `done` never go.
+//! Tools for taking part in the tree (to wait, to finish, to ask) need not be listed. They are removed only if a
+//! profile disallows them by name; `yield` and `done` cannot be removed.
 
-use crate::config::profile::{Flaw, Named, Profile, Trouble};
+use crate::config::profile::{NamedTool, Profile, ProfileProblem, ProfileProblemKind};
 use crate::tools::names;
 
-/// Never taken away.
-const NEEDED: [&str; 2] = [names::YIELD, names::DONE];
-/// There without being named.
-const TALK: [&str; 5] = [names::SEND_MESSAGE, names::CLARIFY, names::GET_TREE, names::GET_TASK, names::SEARCH_TASKS];
-/// What hands work down.
+/// Cannot be disallowed.
+const REQUIRED: [&str; 2] = [names::YIELD, names::DONE];
+/// Available without being listed.
+const IMPLICIT: [&str; 5] =
+    [names::SEND_MESSAGE, names::CLARIFY, names::GET_TREE, names::GET_TASK, names::SEARCH_TASKS];
+/// The tools for delegating work.
 const DELEGATE: [&str; 8] = [
     names::CREATE_TASK,
     names::UPDATE_TASK,
@@ -22,8 +23,8 @@ const DELEGATE: [&str; 8] = [
     names::DELETE_TASK,
 ];
 
-/// Tools of other programs and what does the same here.
-const COUNTERPARTS: [(&str, &[&str]); 9] = [
+/// Tools of other programs, with the tools that do the same here.
+const EQUIVALENTS: [(&str, &[&str]); 9] = [
     ("agent", &DELEGATE),
     ("askuserquestion", &[names::CLARIFY]),
     ("bashoutput", &[names::BACKGROUND]),
@@ -35,7 +36,7 @@ const COUNTERPARTS: [(&str, &[&str]); 9] = [
     ("taskoutput", &[names::BACKGROUND]),
 ];
 
-/// Tools of other programs that have no counterpart here.
+/// Tools of other programs that have no equivalent here.
 const FOREIGN: [&str; 14] = [
     "enterplanmode",
     "exitplanmode",
@@ -53,20 +54,20 @@ const FOREIGN: [&str; 14] = [
     "websearch",
 ];
 
-/// How near a name must be to one of ours to be offered instead.
-const NEAR: f64 = 0.75;
+/// The minimum similarity for suggesting a tool name.
+const MIN_SIMILARITY: f64 = 0.75;
 
-/// What stands for one tool or several.
+/// A name in a tool list. It matches one tool or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Pattern {
-    /// A name on the wire.
+    /// The wire name of a tool.
     Tool(String),
-    /// Every tool of a server: the beginning of their names on the wire.
+    /// All tools of a server, by the prefix of their wire names.
     Server(String),
 }
 
 impl Pattern {
-    fn fits(&self, wire: &str) -> bool {
+    fn matches(&self, wire: &str) -> bool {
         match self {
             Self::Tool(name) => name == wire,
             Self::Server(start) => wire.starts_with(start),
@@ -74,71 +75,77 @@ impl Pattern {
     }
 }
 
-/// The tools that an agent has, of those there are.
+/// The tools that an agent may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Toolset {
-    /// Nothing: all.
-    only: Option<Vec<Pattern>>,
-    not: Vec<Pattern>,
+    /// `None` allows all.
+    allowed: Option<Vec<Pattern>>,
+    denied: Vec<Pattern>,
 }
 
 impl Toolset {
-    /// Reads the lists of a profile, and says what is wrong with them.
-    pub fn read(profile: &Profile) -> (Self, Vec<Flaw>) {
-        let mut flaws = Vec::new();
-        let mut read = |named: &[Named]| {
+    /// Parses the tool lists of a profile. Returns their problems too.
+    pub fn read(profile: &Profile) -> (Self, Vec<ProfileProblem>) {
+        let mut problems = Vec::new();
+        let mut read = |named: &[NamedTool]| {
             let mut patterns = Vec::new();
-            for Named { name, line } in named {
-                match understood(name) {
+            for NamedTool { name, line } in named {
+                match parse_name(name) {
                     Ok(found) => patterns.extend(found),
-                    Err(trouble) => flaws.push(Flaw::new(profile.file(), Some(*line), trouble)),
+                    Err(trouble) => problems.push(ProfileProblem::new(profile.file(), Some(*line), trouble)),
                 }
             }
             patterns
         };
-        let only = profile.tools.as_deref().map(&mut read);
-        let not = read(&profile.disallowed_tools);
+        let allowed = profile.tools.as_deref().map(&mut read);
+        let denied = read(&profile.disallowed_tools);
         for named in &profile.disallowed_tools {
-            let taken = understood(&named.name).unwrap_or_default();
-            let needed = NEEDED.iter().find(|needed| taken.iter().any(|it| it.fits(&names::wire(needed))));
-            if let Some(needed) = needed {
-                flaws.push(Flaw::new(profile.file(), Some(named.line), Trouble::Needed((*needed).to_owned())));
+            let denied = parse_name(&named.name).unwrap_or_default();
+            let required =
+                REQUIRED.iter().find(|required| denied.iter().any(|pattern| pattern.matches(&names::wire(required))));
+            if let Some(required) = required {
+                problems.push(ProfileProblem::new(
+                    profile.file(),
+                    Some(named.line),
+                    ProfileProblemKind::Needed((*required).to_owned()),
+                ));
             }
         }
-        (Self { only, not }, flaws)
+        (Self { allowed, denied }, problems)
     }
 
-    /// Tells whether the agent has the tool of this name on the wire.
+    /// Returns true if the agent may use the tool with this wire name.
     pub fn allows(&self, wire: &str) -> bool {
         let own = |names: &[&str]| names.iter().any(|name| names::wire(name) == wire);
-        if own(&NEEDED) {
+        if own(&REQUIRED) {
             return true;
         }
-        if self.not.iter().any(|it| it.fits(wire)) {
+        if self.denied.iter().any(|pattern| pattern.matches(wire)) {
             return false;
         }
-        own(&TALK) || self.only.as_ref().is_none_or(|only| only.iter().any(|it| it.fits(wire)))
+        own(&IMPLICIT)
+            || self.allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|pattern| pattern.matches(wire)))
     }
 
-    /// Tells whether any tool of a server could be among them.
+    /// Returns true if the agent may use any tool of an MCP server.
     pub fn allows_external(&self) -> bool {
         let external = |pattern: &Pattern| match pattern {
             Pattern::Tool(wire) => names::split(wire).is_some_and(|(server, _)| server != names::OWN),
             Pattern::Server(_) => true,
         };
-        self.only.as_ref().is_none_or(|only| only.iter().any(external))
+        self.allowed.as_ref().is_none_or(|allowed| allowed.iter().any(external))
     }
 
-    /// Tells whether the agent can hand work down.
+    /// Returns true if the agent may create sub tasks.
     pub fn allows_delegation(&self) -> bool {
         self.allows(&names::wire(names::CREATE_TASK))
     }
 }
 
-fn understood(name: &str) -> Result<Vec<Pattern>, Trouble> {
+fn parse_name(name: &str) -> Result<Vec<Pattern>, ProfileProblemKind> {
     let name = name.trim();
     if name.contains(['(', ')']) {
-        return Err(Trouble::PartOfATool(name.to_owned()));
+        return Err(ProfileProblemKind::PartOfATool(name.to_owned()));
     }
     if let Some(rest) = name.strip_prefix("mcp__") {
         let server = rest.split("__").next().unwrap_or_default();
@@ -159,10 +166,10 @@ fn understood(name: &str) -> Result<Vec<Pattern>, Trouble> {
     own_tool(name)
 }
 
-fn own_tool(name: &str) -> Result<Vec<Pattern>, Trouble> {
+fn own_tool(name: &str) -> Result<Vec<Pattern>, ProfileProblemKind> {
     let lower = name.to_ascii_lowercase();
     let tools = |names: &[&str]| names.iter().map(|name| Pattern::Tool(names::wire(name))).collect::<Vec<_>>();
-    if let Some((_, same)) = COUNTERPARTS.iter().find(|(other, _)| *other == lower) {
+    if let Some((_, same)) = EQUIVALENTS.iter().find(|(other, _)| *other == lower) {
         return Ok(tools(same));
     }
     let wire = names::canonical(&lower);
@@ -170,11 +177,11 @@ fn own_tool(name: &str) -> Result<Vec<Pattern>, Trouble> {
         return Ok(tools(&[own]));
     }
     if FOREIGN.contains(&lower.as_str()) {
-        return Err(Trouble::ForeignTool(name.to_owned()));
+        return Err(ProfileProblemKind::ForeignTool(name.to_owned()));
     }
     let near = names::ALL.iter().map(|own| (strsim::jaro_winkler(own, &lower), *own));
-    let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(score, _)| *score >= NEAR);
-    Err(Trouble::NoTool { name: name.to_owned(), nearest: nearest.map(|(_, own)| own.to_owned()) })
+    let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(score, _)| *score >= MIN_SIMILARITY);
+    Err(ProfileProblemKind::NoTool { name: name.to_owned(), nearest: nearest.map(|(_, own)| own.to_owned()) })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Lists over all tasks, read from the tree's file and the sessions.
+//! Lists over all tasks, read from the tree file and the sessions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Queries;
 use crate::base::{Fault, MicroUsd, TaskId};
 use crate::config::RepoFiles;
-use crate::config::recurring::Plan;
+use crate::config::recurring::RecurringPlan;
 use crate::engine::query::{AskRow, CostRow, CostsBy, List, TaskRow, TaskSummary};
 use crate::git::repo_file;
 use crate::model::event::Body;
@@ -16,19 +16,19 @@ use crate::model::tree::LookupError;
 use crate::model::usage::Tokens;
 use crate::model::{TaskNode, Tree};
 use crate::store::tree_file::TreeFile;
-use crate::store::{Digests, RealDisk};
+use crate::store::{RealDisk, StateCache};
 
-/// The tree's file.
+/// The content of the tree file.
 #[derive(Default)]
 pub(super) struct SavedTree {
-    /// `None` if the project has no task yet.
+    /// `None` if the project has no tasks yet.
     pub(super) tree: Option<Tree>,
-    /// What did not fit together.
+    /// Inconsistencies in the file.
     warnings: Vec<String>,
 }
 
 impl Queries {
-    /// Returns the saved tree. A tree that went missing beside its sessions is a fault, not an empty project.
+    /// Returns the saved tree. A missing tree file beside existing sessions is an error, not an empty project.
     pub(super) fn tree(&self) -> Result<SavedTree, Fault> {
         let mut file = TreeFile::new(Arc::new(RealDisk), self.folder().tree());
         let Some(loaded) = file.load_beside(&self.sessions)? else { return Ok(SavedTree::default()) };
@@ -36,7 +36,7 @@ impl Queries {
         Ok(SavedTree { tree: Some(loaded.tree), warnings })
     }
 
-    /// Returns the task that `name` means: in the tree, or at least in the sessions.
+    /// Returns the task that `name` identifies, in the tree or at least in the sessions.
     pub(super) fn find(&self, name: &str) -> Result<TaskId, Fault> {
         let unknown = |error: LookupError| Fault::user(error.to_string()).hint("`mxd tree` lists the tasks");
         let found = match self.tree().map(|saved| saved.tree) {
@@ -53,14 +53,14 @@ impl Queries {
     pub(super) fn task_list(&self) -> Result<List<TaskRow>, Fault> {
         let SavedTree { tree, mut warnings } = self.tree()?;
         let Some(tree) = tree else { return Ok(List { rows: Vec::new(), warnings }) };
-        // Only what was appended since the digests were written is read: a session can be hundreds of megabytes.
-        let mut digests = self.digests();
+        // Only events after the cached state are read: a session can be hundreds of megabytes.
+        let mut cache = self.state_cache();
         let mut rows = Vec::new();
         for node in tree.all() {
-            let state = match digests.summary(&self.sessions, node.id) {
+            let state = match cache.summary(&self.sessions, node.id) {
                 Ok(summary) => summary.state,
                 Err(error) => {
-                    warnings.push(format!("{error}; what it cost and what waits in it is not counted"));
+                    warnings.push(format!("{error}; its cost, messages and questions are not counted"));
                     SessionState::default()
                 }
             };
@@ -82,10 +82,10 @@ impl Queries {
 
     pub(super) fn asks(&self) -> Result<List<AskRow>, Fault> {
         let SavedTree { tree, mut warnings } = self.tree()?;
-        let mut digests = self.digests();
+        let mut cache = self.state_cache();
         let mut rows = Vec::new();
         for node in tree.iter().flat_map(Tree::all) {
-            match digests.summary(&self.sessions, node.id) {
+            match cache.summary(&self.sessions, node.id) {
                 Ok(summary) => rows.extend(summary.state.asks.iter().map(|ask| AskRow {
                     task: node.id,
                     title: node.title.clone(),
@@ -99,13 +99,13 @@ impl Queries {
 
     pub(super) fn summary(&self, task: TaskId) -> Result<TaskSummary, Fault> {
         let node = self.tree()?.tree.and_then(|tree| tree.get(task).cloned());
-        let usage = self.digests().summary(&self.sessions, task)?.state.usage;
+        let usage = self.state_cache().summary(&self.sessions, task)?.state.usage;
         let (cost, tokens) = (usage.cost(), usage.tokens().total());
         Ok(TaskSummary { project: self.project.name.clone(), task, node, cost, tokens })
     }
 
-    /// Returns what was spent, deleted tasks included. What was rewound or summarised was paid for too, so whole files are
-    /// read.
+    /// Returns the costs, including deleted tasks. Turns that were rewound or compacted were paid for too, so whole
+    /// files are read.
     pub(super) fn costs(&self, by: CostsBy) -> Result<List<CostRow>, Fault> {
         let SavedTree { tree, mut warnings } = self.tree()?;
         let tasks = if self.sessions.folder().exists() { self.sessions.list()? } else { Vec::new() };
@@ -125,7 +125,7 @@ impl Queries {
                         row.add(&tokens, cost);
                     }
                 }
-                Err(fault) => warnings.push(format!("{fault}; what it cost is not counted")),
+                Err(fault) => warnings.push(format!("{fault}; its cost is not counted")),
             }
         }
         let mut rows: Vec<CostRow> = rows.into_values().collect();
@@ -135,11 +135,11 @@ impl Queries {
         Ok(List { rows, warnings })
     }
 
-    /// Returns what each response of a task cost, with the row it belongs to.
+    /// Returns the cost of each response of a task, with the key of its row.
     fn spent_by(&self, task: TaskId, by: CostsBy) -> Result<Vec<(String, Tokens, Option<MicroUsd>)>, Fault> {
         let mut spent = Vec::new();
         self.sessions.stream(task, |event| match event.body {
-            // Everything before this was spent by the task it was copied from.
+            // Events before this were paid for by the task that this one was forked from.
             Body::ForkMarker(_) => spent.clear(),
             Body::Usage(usage) => {
                 let key = match by {
@@ -154,18 +154,18 @@ impl Queries {
         Ok(spent)
     }
 
-    /// Returns when a recurring task runs. A file that is wrong is reported by whoever runs it; here the task has no times.
+    /// Returns when a recurring task runs. `None` if its file is invalid; the engine reports that.
     fn schedule(&self, node: &TaskNode) -> Option<String> {
         if node.recurring == Recurring::None {
             return None;
         }
         let path = RepoFiles::new(&self.project.path).task(node.id);
         let text = repo_file::read_text(&self.project.path, &path, repo_file::SMALL).ok().flatten()?;
-        let words = Plan::read(node.id, &path, &text).ok()?.schedule.words();
+        let words = RecurringPlan::read(node.id, &path, &text).ok()?.schedule.describe();
         Some(words).filter(|words| !words.is_empty())
     }
 
-    pub(super) fn digests(&self) -> Digests {
-        Digests::load(Arc::new(RealDisk), self.folder().digests())
+    pub(super) fn state_cache(&self) -> StateCache {
+        StateCache::load(Arc::new(RealDisk), self.folder().digests())
     }
 }

@@ -1,4 +1,4 @@
-//! Lists over the tasks of a project as the disk has them, so that they can be made beside an engine at work.
+//! Rows of lists over a project's tasks. They are read from the disk, so they need no running engine.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::model::usage::Tokens;
 use crate::model::work::QueuedMerge;
 use crate::model::{Ask, TaskNode};
 
-/// A list, and what could not be read for it.
+/// A list, with warnings about data that could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct List<T> {
     pub rows: Vec<T>,
@@ -22,14 +22,14 @@ pub struct TaskRow {
     pub node: TaskNode,
     pub depth: usize,
     pub cost: MicroUsd,
-    /// The price of a response is not known: the cost is at least this.
+    /// The price of some responses is unknown, so the cost is a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unpriced: bool,
     pub tokens: u64,
     pub turns: u64,
     pub pending_messages: usize,
     pub asks: usize,
-    /// The merge that waits for a pause of another task's agent.
+    /// A merge that waits until another task's agent pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_merge: Option<QueuedMerge>,
     /// When a recurring task runs, in words.
@@ -37,7 +37,7 @@ pub struct TaskRow {
     pub schedule: Option<String>,
 }
 
-/// A question that waits for the user.
+/// An open question to the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AskRow {
     pub task: TaskId,
@@ -46,19 +46,19 @@ pub struct AskRow {
     pub ask: Ask,
 }
 
-/// One task, which may have been deleted, with the totals of its session.
+/// A task, deleted or not, with the totals of its session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskSummary {
     pub project: String,
     pub task: TaskId,
-    /// `None` if the task is not in the tree any more.
+    /// `None` if the task is no longer in the tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<TaskNode>,
     pub cost: MicroUsd,
     pub tokens: u64,
 }
 
-/// What costs are added up by.
+/// How costs are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CostsBy {
@@ -67,18 +67,18 @@ pub enum CostsBy {
     Day,
 }
 
-/// What one task, model or day cost.
+/// The cost of one task, model or day.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CostRow {
     /// The task's title, the model or the day. Empty for a deleted task.
     pub name: String,
-    /// The task, where costs are added up by task.
+    /// Set if costs are grouped by task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     pub responses: u64,
     pub tokens: u64,
     pub cost: MicroUsd,
-    /// How many responses have no known price: the cost is a lower bound.
+    /// How many responses have no known price. If not 0, the cost is a lower bound.
     pub unpriced: u64,
 }
 

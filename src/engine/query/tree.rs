@@ -1,5 +1,4 @@
-//! Queries about the tree as it is at this moment: the engine's loop answers them from memory, in the order in which commands
-//! and queries come in.
+//! Queries about the current tree. The engine's loop answers them from memory, in order with commands.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,17 +7,16 @@ use crate::model::TaskNode;
 use crate::model::event::Verdict;
 use crate::model::task::{Recurring, Status};
 
-/// A question about the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "about", rename_all = "snake_case")]
 pub enum TreeQuery {
-    /// The task with this id, or the only one whose id begins with it.
+    /// The task with this id, or the only one with this prefix.
     Find { name: String },
-    /// A task and everything below it, in the order of the tree. `None` for the root.
+    /// A task and everything below it, in tree order. `None` starts at the root.
     Rows { below: Option<TaskId> },
-    /// Everything about one task.
+    /// The details of a task.
     Task { task: TaskId },
-    /// The tasks that mention words best, closed ones included.
+    /// The tasks that match the words best, including closed ones.
     Search { words: String, limit: usize },
     /// Whether a task may be declared done.
     MayFinish { task: TaskId, verdict: Verdict },
@@ -32,11 +30,11 @@ pub enum TreeAnswer {
     Rows(Vec<TreeRow>),
     Task(Box<TaskCard>),
     Search(TaskHits),
-    /// What has to happen first. `None` if nothing has.
+    /// The reason why the task cannot be done yet, or `None`.
     MayFinish(Option<Unfinished>),
 }
 
-/// A task, as far as its name goes.
+/// The id, title and parent of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRef {
     pub id: TaskId,
@@ -50,34 +48,34 @@ impl TaskRef {
     }
 }
 
-/// A line of the tree.
+/// A row of the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeRow {
     pub id: TaskId,
-    /// How far below the first row it is.
+    /// The depth below the first row.
     pub depth: usize,
     pub status: Status,
     pub title: String,
     pub working: bool,
-    /// How many questions wait for the user.
+    /// The number of open questions to the user.
     pub asks: usize,
     pub recurring: Recurring,
 }
 
-/// Everything about one task.
+/// The details of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskCard {
-    /// With the budget that applies to it.
+    /// With the effective budget.
     pub node: TaskNode,
     pub parent: Option<TaskRef>,
     pub cost: MicroUsd,
 }
 
-/// The tasks that match a search, the best first.
+/// The tasks that match a search, best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskHits {
     pub hits: Vec<TaskHit>,
-    /// How many match, shown or not.
+    /// The number of matches, including those not in `hits`.
     pub total: usize,
 }
 
@@ -86,7 +84,7 @@ pub struct TaskHit {
     pub id: TaskId,
     pub status: Status,
     pub title: String,
-    /// A line of its results or its description that matches.
+    /// A matching line of its results or its description.
     pub excerpt: Option<String>,
 }
 
@@ -96,6 +94,6 @@ pub struct TaskHit {
 pub enum Unfinished {
     /// These sub tasks are in progress.
     SubTasks(Vec<TaskRef>),
-    /// So many of its questions wait for the user.
+    /// The number of open questions to the user.
     Questions(usize),
 }

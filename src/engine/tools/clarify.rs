@@ -1,4 +1,4 @@
-//! `clarify`: asks the person.
+//! `clarify`: asks the user.
 
 use std::sync::Arc;
 
@@ -9,9 +9,8 @@ use crate::engine::agent_port::AgentPort;
 use crate::engine::command::Command;
 use crate::engine::tools::{answer, fields};
 use crate::model::ask::AskMode;
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Asks the person.
 pub(super) struct Clarify(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,7 +43,7 @@ impl Handler for Clarify {
         costs more than the wait. The answer comes as a message. After a question that blocks call yield; otherwise \
         go on with what does not depend on it. What the code says, look up; what the task above knows, ask it with \
         send_message. You cannot pass while a question is open.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = concat!(
         r#"{"question": "Should a password change end the other sessions?", "detail": "Today it does not.", "#,
         r#""choices": ["End them", "Keep them"], "default": "End them", "block": false}"#
@@ -65,7 +64,7 @@ impl Handler for Clarify {
         };
         let asking = async {
             self.0.command(command).await?;
-            let words = match mode {
+            let text = match mode {
                 AskMode::Blocks => {
                     "The question was put to the person. Call yield now: the answer wakes you. Do not go on with what \
                      depends on it."
@@ -75,13 +74,13 @@ impl Handler for Clarify {
                      message."
                 }
             };
-            Ok(words.to_owned())
+            Ok(text.to_owned())
         };
         answer(asking, &call).await
     }
 }
 
-/// Returns the question and what was said besides: a question is shown on one line.
+/// Splits the first line, which is shown as the question, from the rest.
 fn one_line(question: &str) -> (&str, &str) {
     let question = question.trim();
     question.split_once('\n').map_or((question, ""), |(first, rest)| (first.trim_end(), rest.trim()))

@@ -1,10 +1,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{commanded, refused};
+use crate::engine::tools::testing::{command_of, rejection_of};
 
 #[tokio::test]
-async fn a_question_blocks_unless_said_otherwise() {
+async fn a_question_blocks_by_default() {
     let wanted = |mode| Command::Ask {
         question: "Which port?".to_owned(),
         detail: String::new(),
@@ -12,17 +12,17 @@ async fn a_question_blocks_unless_said_otherwise() {
         default: None,
         mode,
     };
-    let (command, words) = commanded("clarify", json!({"question": "Which port?"})).await;
+    let (command, words) = command_of("clarify", json!({"question": "Which port?"})).await;
     assert_eq!(command, wanted(AskMode::Blocks));
     assert!(words.contains("Call yield now"), "{words}");
-    let (command, words) = commanded("clarify", json!({"question": "Which port?", "block": false})).await;
+    let (command, words) = command_of("clarify", json!({"question": "Which port?", "block": false})).await;
     assert_eq!(command, wanted(AskMode::Continues));
     assert!(words.contains("Go on with what does not depend on it"), "{words}");
 }
 
 #[tokio::test]
-async fn what_does_not_fit_on_the_line_goes_into_the_detail() {
-    let said = json!({
+async fn further_lines_of_a_question_go_into_the_detail() {
+    let input = json!({
         "question": " Which port?\r\nBoth are free.\n", "detail": "8080 is the old one.",
         "choices": ["8080", " ", "9090"], "default": "9090",
     });
@@ -33,11 +33,11 @@ async fn what_does_not_fit_on_the_line_goes_into_the_detail() {
         default: Some("9090".to_owned()),
         mode: AskMode::Blocks,
     };
-    assert_eq!(commanded("clarify", said).await.0, wanted);
+    assert_eq!(command_of("clarify", input).await.0, wanted);
 }
 
 #[tokio::test]
-async fn something_must_be_asked() {
-    let reason = refused("clarify", json!({"choices": ["a", "b"]})).await;
+async fn a_question_is_required() {
+    let reason = rejection_of("clarify", json!({"choices": ["a", "b"]})).await;
     assert!(reason.contains("\"question\" is missing (a text)"), "{reason}");
 }

@@ -1,4 +1,4 @@
-//! `close_task`: puts a sub task away.
+//! `close_task`: closes a sub task.
 
 use std::sync::Arc;
 
@@ -7,11 +7,10 @@ use serde::Deserialize;
 
 use crate::base::TaskId;
 use crate::engine::agent_port::AgentPort;
-use crate::engine::command::{Command, Outcome, SetAside};
+use crate::engine::command::{ArchivedWork, Command, Outcome};
 use crate::engine::tools::{answer, reset_task, unexpected};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Puts a sub task away.
 pub(super) struct CloseTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,7 +28,7 @@ impl Handler for CloseTask {
          message wakes it again. Refused while it or something below it is in progress: stop_task first. ",
         mildest_first!()
     );
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
 
     type Input = Input;
@@ -39,11 +38,11 @@ impl Handler for CloseTask {
             let task = self.0.find(&input.task).await?;
             match self.0.command(Command::Close { task: task.id }).await? {
                 Outcome::Closed { task: id, recurs, set_aside } => {
-                    let again = if recurs { "It is pending, and comes round again. " } else { "" };
-                    Ok(format!("Closed \"{}\". {again}{}", task.title, kept(id, &set_aside)).trim_end().to_owned())
+                    let again = if recurs { "It is pending and will run again. " } else { "" };
+                    Ok(format!("Closed \"{}\". {again}{}", task.title, kept_work(id, &set_aside)).trim_end().to_owned())
                 }
-                // A recurring task that begins with an empty conversation each time.
-                Outcome::Reset { recurs } => Ok(reset_task::words(&task.title, recurs)),
+                // A recurring task that starts with an empty conversation each time.
+                Outcome::Reset { recurs } => Ok(reset_task::reply_text(&task.title, recurs)),
                 other => Err(unexpected(&other)),
             }
         };
@@ -51,8 +50,8 @@ impl Handler for CloseTask {
     }
 }
 
-/// Says what was kept of a task's work.
-fn kept(task: TaskId, set_aside: &SetAside) -> String {
+/// Describes where unmerged work is kept.
+fn kept_work(task: TaskId, set_aside: &ArchivedWork) -> String {
     let mut parts = Vec::new();
     if set_aside.archived {
         parts.push(format!("Work that was not merged is kept in refs/mxd/archive/{task}."));

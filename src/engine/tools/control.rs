@@ -1,4 +1,4 @@
-//! `yield` and `done` as tools: what a model reads of them. What they mean is the machine's business.
+//! The tools `yield` and `done`. The agent's machine implements their effect.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::model::event::Verdict;
-use crate::tools::{self, Call, Effect, Handler, Reply, names};
+use crate::tools::{self, Call, Handler, Reply, ToolEffect, names};
 
-/// Sleeps until something is said to the agent.
+/// Sleeps until the agent gets a message.
 pub struct Yield;
 
 #[derive(Deserialize, JsonSchema)]
@@ -21,26 +21,25 @@ impl Handler for Yield {
     const DESCRIPTION: &'static str = "Sleep until something is said to you: a message, a sub task's result, an answer, or the end of a \
         background process. Costs nothing while you sleep. Must be the only call of its turn. Ending your turn without a call \
         does the same.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = "{}";
 
     type Input = YieldInput;
 
     async fn run(self: Arc<Self>, _: YieldInput, _: Call) -> Reply {
-        Reply { control: Some(tools::Control::Yield), ..Reply::text("") }
+        Reply { control: Some(tools::ControlRequest::Yield), ..Reply::text("") }
     }
 }
 
-/// Says whether a task may be declared done now, and if not, why.
+/// Decides whether a task may be declared done.
 pub trait DoneCheck: Send + Sync + 'static {
     fn refuse(&self, verdict: Verdict) -> BoxFuture<'_, Option<Refusal>>;
 }
 
-/// Why a task may not be declared done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub reason: String,
-    /// How many times in a row the check of the work has failed in the same way. `None` if it is not about the check.
+    /// How many checks in a row have failed in the same way. `None` if the refusal is not about the check.
     pub failed_checks: Option<u32>,
 }
 
@@ -50,7 +49,6 @@ impl From<String> for Refusal {
     }
 }
 
-/// Declares the task finished.
 pub struct Done {
     pub check: Option<Arc<dyn DoneCheck>>,
 }
@@ -76,7 +74,7 @@ impl Handler for Done {
     const DESCRIPTION: &'static str = "Declare your task finished: `passed` if its goal is reached and you have seen the proof, `failed` if it \
         is not and you cannot get there. Everything must be committed first. Must be the only call of its turn. Afterwards you \
         sleep; a message wakes you again.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str =
         r#"{"status":"passed","result":"Added the login route and its tests; all 48 tests pass."}"#;
 
@@ -94,10 +92,10 @@ impl Handler for Done {
         if let Some(check) = &self.check
             && let Some(Refusal { reason, failed_checks }) = check.refuse(verdict).await
         {
-            let control = failed_checks.map(|in_a_row| tools::Control::CheckFailed { in_a_row });
+            let control = failed_checks.map(|in_a_row| tools::ControlRequest::CheckFailed { in_a_row });
             return Reply { control, ..Reply::error(format!("Not done: {reason}")) };
         }
-        let control = Some(tools::Control::Done { verdict, result: result.to_owned() });
+        let control = Some(tools::ControlRequest::Done { verdict, result: result.to_owned() });
         Reply { control, ..Reply::text("") }
     }
 }

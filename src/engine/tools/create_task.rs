@@ -1,4 +1,4 @@
-//! `create_task`: hands work down.
+//! `create_task`: delegates work.
 
 use std::sync::Arc;
 
@@ -8,12 +8,11 @@ use serde::Deserialize;
 use crate::base::TaskId;
 use crate::config::recurring::Schedule;
 use crate::engine::agent_port::AgentPort;
-use crate::engine::command::{self, Begun, Command, Draft, Outcome};
+use crate::engine::command::{self, Command, Outcome, StartOutcome, TaskDraft};
 use crate::engine::tools::{answer, fields, unexpected};
 use crate::model::task::Recurring;
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Makes a sub task.
 pub(super) struct CreateTask(pub(super) AgentPort);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -44,11 +43,12 @@ pub(super) struct Input {
     /// you make it ready. Default now.
     #[serde(default)]
     start: Start,
-    /// The task it goes below, in your own sub tree: an id or the start of one. That task, not you, is told what came of
-    /// it. Default: yours.
+    /// The task it goes below, in your own sub tree: an id or the start of one. That task, not you, is told what came
+    /// of it. Default: yours.
     #[serde(default)]
     parent: Option<String>,
-    /// The most it may cost with everything below it, in US dollars; not more than the user allows. Default: as configured.
+    /// The most it may cost with everything below it, in US dollars; not more than the user allows. Default: as
+    /// configured.
     #[serde(default)]
     #[schemars(range(min = 0))]
     budget_usd: Option<f64>,
@@ -58,14 +58,14 @@ pub(super) struct Input {
     /// A mark for the person. red: bug. blue: feature. green: clean-up. yellow: speed. purple: research. gray: chore.
     #[serde(default)]
     colour: Option<fields::Colour>,
-    /// For the root only: the task comes round again. reset: each round begins with an empty conversation. continue: it
-    /// goes on with the one before.
+    /// For the root only: the task recurs. reset: each run starts with an empty conversation. continue: it continues
+    /// the previous conversation.
     #[serde(default)]
     recurring: Option<Rounds>,
-    /// How long after a round of a recurring task the next one begins: 30m, 6h, 1d12h.
+    /// How long after a run of a recurring task the next one starts: 30m, 6h, 1d12h.
     #[serde(default)]
     every: Option<String>,
-    /// Instead of `every`, a cron line: minute, hour, day of the month, month, weekday. With neither it comes round when
+    /// Instead of `every`, a cron line: minute, hour, day of the month, month, weekday. With neither it runs when
     /// it is sent a message.
     #[serde(default)]
     cron: Option<String>,
@@ -83,7 +83,7 @@ impl Handler for CreateTask {
         independent and large enough for a briefing. What came of it reaches you as a message; until then go on with \
         something else, or yield. Its commits stay on its branch until you merge them. Look with search_tasks whether \
         it was done or tried before.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = concat!(
         r#"{"title": "Limit login attempts", "description": "Goal: after 5 failed logins within a minute an account "#,
         r#"answers 429 for a minute. Scope: src/auth, no new dependency. Why: passwords are being guessed. Known: "#,
@@ -104,11 +104,11 @@ impl Handler for CreateTask {
             );
         }
         let start = match input.start {
-            Start::Now => command::Start::Now,
-            Start::Later => command::Start::Later,
-            Start::Draft => command::Start::Draft,
+            Start::Now => command::TaskStart::Now,
+            Start::Later => command::TaskStart::Later,
+            Start::Draft => command::TaskStart::Draft,
         };
-        let draft = Draft {
+        let draft = TaskDraft {
             title: input.title,
             description: input.description,
             profile: fields::given(input.profile),
@@ -131,7 +131,7 @@ impl Handler for CreateTask {
             match self.0.command(Command::Create { parent, before: None, draft, start }).await? {
                 Outcome::Created { task, title, start } => {
                     let below = Some(parent).filter(|parent| *parent != self.0.task());
-                    Ok(words(task, &title, &start, below, recurs))
+                    Ok(reply_text(task, &title, &start, below, recurs))
                 }
                 other => Err(unexpected(&other)),
             }
@@ -140,14 +140,14 @@ impl Handler for CreateTask {
     }
 }
 
-/// Says that a task was created, and what follows for the agent that did.
-fn words(task: TaskId, title: &str, start: &Begun, below: Option<TaskId>, recurs: bool) -> String {
+/// Describes the created task to the agent that created it.
+fn reply_text(task: TaskId, title: &str, start: &StartOutcome, below: Option<TaskId>, recurs: bool) -> String {
     let created = format!("Created task {task} \"{title}\"");
-    let said = match (start, below) {
-        (Begun::Yes, Some(below)) => format!("{created} below {below} and started it."),
-        (Begun::Yes, None) => format!("{created} and started it."),
-        (Begun::No, _) => format!("{created}."),
-        (Begun::Delayed { reason }, _) => {
+    let text = match (start, below) {
+        (StartOutcome::Yes, Some(below)) => format!("{created} below {below} and started it."),
+        (StartOutcome::Yes, None) => format!("{created} and started it."),
+        (StartOutcome::No, _) => format!("{created}."),
+        (StartOutcome::Delayed { reason }, _) => {
             return format!(
                 "{created}. Its first message could not be written yet ({reason}); that is tried again until it can, and \
                  then the task starts. Do not create it again."
@@ -155,11 +155,11 @@ fn words(task: TaskId, title: &str, start: &Begun, below: Option<TaskId>, recurs
         }
     };
     if !recurs {
-        return said;
+        return text;
     }
     format!(
-        "{said} It is written down in .mxd/tasks/{task}.json: commit that file. Without times in it (\"every\" or \
-         \"cron\") it comes round when you send it a message."
+        "{text} It is written down in .mxd/tasks/{task}.json: commit that file. Without times in it (\"every\" or \
+         \"cron\") it runs when you send it a message."
     )
 }
 

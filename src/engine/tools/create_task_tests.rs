@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::base::MicroUsd;
-use crate::engine::tools::testing::{Asked, Scene, commanded, id, refused, said};
+use crate::engine::tools::testing::{Fixture, Request, command_of, id, rejection_of, reply_to};
 use crate::model::task;
 
 fn plain() -> serde_json::Value {
@@ -10,28 +10,28 @@ fn plain() -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn a_task_goes_below_ones_own_and_starts_unless_said_otherwise() {
+async fn a_task_is_created_below_the_caller_and_started_by_default() {
     let blank = json!({
         "title": "Add login", "description": "Goal: people log in.", "parent": "", "profile": " ", "colour": null,
     });
     for input in [plain(), blank] {
-        let mut scene = Scene::new();
-        let (asked, reply) = scene.call("create_task", input).await;
+        let mut fixture = Fixture::new();
+        let (requests, reply) = fixture.call("create_task", input).await;
         let (title, description) = ("Add login".to_owned(), "Goal: people log in.".to_owned());
-        let draft = Draft { title, description, ..Draft::default() };
-        let (parent, start) = (scene.own, command::Start::Now);
-        assert_eq!(asked, [Asked::Command(Command::Create { parent, before: None, draft, start })]);
+        let draft = TaskDraft { title, description, ..TaskDraft::default() };
+        let (parent, start) = (fixture.own, command::TaskStart::Now);
+        assert_eq!(requests, [Request::Command(Command::Create { parent, before: None, draft, start })]);
         assert_eq!(reply.text, format!("Created task {} \"Add login\" and started it.", id("01NEW")));
     }
 }
 
 #[tokio::test]
-async fn everything_that_is_said_arrives() {
-    let said = json!({
+async fn all_fields_are_passed_on() {
+    let input = json!({
         "title": "Sweep", "description": "Why: dust.", "parent": "01JZ", "profile": "tester", "budget_usd": 2.5,
         "colour": "gray", "recurring": "continue", "cron": "0 6 * * *", "start": "draft",
     });
-    let draft = Draft {
+    let draft = TaskDraft {
         title: "Sweep".to_owned(),
         description: "Why: dust.".to_owned(),
         profile: Some("tester".to_owned()),
@@ -40,8 +40,8 @@ async fn everything_that_is_said_arrives() {
         recurring: Recurring::Continue,
         schedule: Schedule { cron: Some("0 6 * * *".to_owned()), ..Schedule::default() },
     };
-    let (command, words) = commanded("create_task", said).await;
-    let (parent, start) = (id("01JZ"), command::Start::Draft);
+    let (command, words) = command_of("create_task", input).await;
+    let (parent, start) = (id("01JZ"), command::TaskStart::Draft);
     assert_eq!(command, Command::Create { parent, before: None, draft, start });
     assert!(words.contains(&format!(".mxd/tasks/{}.json: commit that file", id("01NEW"))), "{words}");
 }
@@ -49,36 +49,36 @@ async fn everything_that_is_said_arrives() {
 #[tokio::test]
 async fn a_task_can_wait_for_its_first_message() {
     let input = json!({"title": "Add login", "description": "Goal: people log in.", "start": "later"});
-    let (command, words) = commanded("create_task", input).await;
-    assert!(matches!(command, Command::Create { start: command::Start::Later, .. }), "{command:?}");
+    let (command, words) = command_of("create_task", input).await;
+    assert!(matches!(command, Command::Create { start: command::TaskStart::Later, .. }), "{command:?}");
     assert_eq!(words, format!("Created task {} \"Add login\".", id("01NEW")));
 }
 
 #[tokio::test]
-async fn where_it_is_and_that_it_waits_for_the_disk_is_said() {
+async fn the_reply_names_the_parent_and_a_delayed_start() {
     let (task, title) = (id("01NEW"), "Add login".to_owned());
-    let start = Begun::Delayed { reason: "the disk is full".to_owned() };
-    let words = said("create_task", plain(), Outcome::Created { task, title, start }).await;
+    let start = StartOutcome::Delayed { reason: "the disk is full".to_owned() };
+    let words = reply_to("create_task", plain(), Outcome::Created { task, title, start }).await;
     assert!(words.contains("(the disk is full)") && words.ends_with("Do not create it again."), "{words}");
     let elsewhere = json!({"title": "Add login", "description": "Goal: people log in.", "parent": "01JZ"});
-    let (_, words) = commanded("create_task", elsewhere).await;
+    let (_, words) = command_of("create_task", elsewhere).await;
     assert_eq!(words, format!("Created task {task} \"Add login\" below {} and started it.", id("01JZ")));
 }
 
 #[tokio::test]
-async fn a_task_nobody_could_do_is_refused_with_a_way_out() {
-    let missing = refused("create_task", json!({"title": "Add login"})).await;
+async fn a_task_without_a_description_is_refused_with_a_hint() {
+    let missing = rejection_of("create_task", json!({"title": "Add login"})).await;
     assert!(missing.contains("\"description\" is missing (a text)"), "{missing}");
-    let blank = refused("create_task", json!({"title": "Add login", "description": " "})).await;
+    let blank = rejection_of("create_task", json!({"title": "Add login", "description": " "})).await;
     assert!(blank.contains("goal, the scope and why"), "{blank}");
 }
 
 #[tokio::test]
-async fn odd_values_are_refused_by_name() {
+async fn invalid_values_are_refused_with_the_field_name() {
     let with = |field: &str, value: serde_json::Value| {
         let mut input = json!({"title": "a", "description": "b"});
         input[field] = value;
-        refused("create_task", input)
+        rejection_of("create_task", input)
     };
     assert!(with("budget_usd", json!(-1)).await.contains("\"budget_usd\" must be at least 0"));
     assert!(with("budget_usd", json!(0)).await.contains("above zero"));

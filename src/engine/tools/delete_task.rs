@@ -1,4 +1,4 @@
-//! `delete_task`: takes a sub task out of the tree.
+//! `delete_task`: deletes a sub task.
 
 use std::sync::Arc;
 
@@ -8,9 +8,8 @@ use serde::Deserialize;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::Command;
 use crate::engine::tools::answer;
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Takes a sub task out of the tree.
 pub(super) struct DeleteTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,7 +27,7 @@ impl Handler for DeleteTask {
          can then still be found. What is at work in it is stopped first. ",
         mildest_first!()
     );
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
 
     type Input = Input;

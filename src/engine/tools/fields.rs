@@ -1,4 +1,4 @@
-//! What several inputs have in common: the words a model may use, and what they are to the engine.
+//! Input fields that several tools share.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,12 +32,12 @@ impl From<Colour> for task::Colour {
     }
 }
 
-/// Returns a text that says something. Models fill what they do not need with nothing.
+/// Returns a text unless it is blank. Models fill fields that they do not need with empty text.
 pub(super) fn given(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// Returns a budget, or why it cannot be one.
+/// Converts a budget, or returns why it is invalid.
 pub(super) fn budget(dollars: Option<f64>) -> Result<Option<MicroUsd>, String> {
     let Some(dollars) = dollars else { return Ok(None) };
     match MicroUsd::from_dollars(dollars) {

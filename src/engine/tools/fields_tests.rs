@@ -10,7 +10,7 @@ fn a_budget_is_an_amount_above_zero() {
 }
 
 #[test]
-fn a_blank_text_is_no_text() {
+fn a_blank_text_is_none() {
     assert_eq!(given(Some(" \n".to_owned())), None);
     assert_eq!(given(Some("a".to_owned())), Some("a".to_owned()));
     assert_eq!(given(None), None);

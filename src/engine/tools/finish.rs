@@ -1,4 +1,5 @@
-//! Whether a task may be declared done: what the engine says, and that nothing is left uncommitted.
+//! Decides whether a task may be declared done: asks the engine, then checks that everything is committed and
+//! verified.
 
 use std::sync::Arc;
 
@@ -10,60 +11,58 @@ use crate::engine::query::Unfinished;
 use crate::engine::tools::control::{DoneCheck, Refusal};
 use crate::model::event::Verdict;
 
-/// How many files a refusal names.
-const NAMED: usize = 20;
-/// How much of a file's name.
+/// How many files a refusal lists.
+const MAX_LISTED: usize = 20;
+/// How many characters of a file name are shown.
 const NAME_CHARS: usize = 120;
 
-/// Looks at a worktree.
-pub trait Clean: Send + Sync + 'static {
-    /// Returns the files that differ from the last commit, new ones included.
+pub trait WorktreeInspector: Send + Sync + 'static {
+    /// Returns the files that differ from the last commit, including new ones.
     fn uncommitted(&self) -> BoxFuture<'_, Result<Vec<String>, String>>;
 
-    /// Runs the project's check, if there is one. Returns what is wrong with the work.
+    /// Runs the project's verify command, if there is one. Returns the failure.
     fn verify(&self) -> BoxFuture<'_, Option<FailedCheck>> {
         std::future::ready(None).boxed()
     }
 }
 
-/// A check that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCheck {
-    pub wrong: String,
+    pub reason: String,
     /// How many times in a row it has failed in the same way.
     pub in_a_row: u32,
 }
 
-/// The check behind `done`.
-pub struct Finish {
+pub struct EngineDoneCheck {
     port: AgentPort,
-    worktree: Option<Arc<dyn Clean>>,
+    worktree: Option<Arc<dyn WorktreeInspector>>,
 }
 
-impl Finish {
-    /// The root has no worktree of its own: it works where the person does, and what lies there is not its to judge.
-    pub fn new(port: AgentPort, worktree: Option<Arc<dyn Clean>>) -> Self {
+impl EngineDoneCheck {
+    /// `worktree` is `None` for the root, which works in the user's checkout: uncommitted files there may be the
+    /// user's.
+    pub fn new(port: AgentPort, worktree: Option<Arc<dyn WorktreeInspector>>) -> Self {
         Self { port, worktree }
     }
 
     async fn check(&self, verdict: Verdict) -> Option<Refusal> {
         match self.port.unfinished(verdict).await {
             Ok(None) => {}
-            Ok(Some(unfinished)) => return Some(first(&unfinished).into()),
+            Ok(Some(unfinished)) => return Some(unfinished_reason(&unfinished).into()),
             Err(fault) => return Some(fault.to_string().into()),
         }
         let worktree = self.worktree.as_ref()?;
         match worktree.uncommitted().await {
-            // What failed need not pass a check.
+            // A failed task need not pass the check.
             Ok(files) if files.is_empty() && verdict == Verdict::Failed => None,
-            Ok(files) if files.is_empty() => worktree.verify().await.map(|FailedCheck { wrong, in_a_row }| Refusal {
+            Ok(files) if files.is_empty() => worktree.verify().await.map(|FailedCheck { reason, in_a_row }| Refusal {
                 reason: format!(
-                    "{wrong}\n\nMend it, commit, and call done again. If it cannot be mended, the task has failed: say so."
+                    "{reason}\n\nFix it, commit, and call done again. If it cannot be fixed, report the task as failed."
                 ),
                 failed_checks: Some(in_a_row),
             }),
-            Ok(files) => Some(left_over(&files).into()),
-            // An agent whose worktree is broken must be able to say that it failed.
+            Ok(files) => Some(uncommitted_reason(&files).into()),
+            // An agent with a broken worktree must be able to report failure.
             Err(_) if verdict == Verdict::Failed => None,
             Err(reason) => Some(Refusal::from(format!(
                 "whether everything is committed could not be found out: {reason}. Look with git status; if the \
@@ -73,14 +72,14 @@ impl Finish {
     }
 }
 
-impl DoneCheck for Finish {
+impl DoneCheck for EngineDoneCheck {
     fn refuse(&self, verdict: Verdict) -> BoxFuture<'_, Option<Refusal>> {
         self.check(verdict).boxed()
     }
 }
 
-/// Says what has to happen before the task can be declared done.
-fn first(unfinished: &Unfinished) -> String {
+/// Describes what blocks the task from being done.
+fn unfinished_reason(unfinished: &Unfinished) -> String {
     match unfinished {
         Unfinished::SubTasks(running) => {
             let named: Vec<String> =
@@ -98,9 +97,9 @@ fn first(unfinished: &Unfinished) -> String {
     }
 }
 
-fn left_over(files: &[String]) -> String {
-    let named: Vec<String> = files.iter().take(NAMED).map(|file| text::headline(file, NAME_CHARS)).collect();
-    let more = match files.len().saturating_sub(NAMED) {
+fn uncommitted_reason(files: &[String]) -> String {
+    let named: Vec<String> = files.iter().take(MAX_LISTED).map(|file| text::headline(file, NAME_CHARS)).collect();
+    let more = match files.len().saturating_sub(MAX_LISTED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

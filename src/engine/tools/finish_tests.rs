@@ -4,16 +4,16 @@ use crate::engine::agent_port::AgentCall;
 use crate::engine::query::{TaskRef, TreeAnswer, TreeQuery};
 use crate::engine::tools::testing::{id, port};
 
-/// A worktree that looks as the test says.
+/// A worktree with a fixed state.
 struct Worktree(Result<Vec<String>, String>);
 
-impl Clean for Worktree {
+impl WorktreeInspector for Worktree {
     fn uncommitted(&self) -> BoxFuture<'_, Result<Vec<String>, String>> {
         std::future::ready(self.0.clone()).boxed()
     }
 }
 
-/// Asks to finish, with an engine that answers `engine`.
+/// Returns the refusal if the engine answers with `engine`.
 async fn refusal(
     verdict: Verdict,
     engine: Result<Option<Unfinished>, Fault>,
@@ -21,7 +21,7 @@ async fn refusal(
 ) -> Option<String> {
     let (port, mut requests) = port();
     let task = port.task();
-    let finish = Finish::new(port, worktree.map(|worktree| Arc::new(worktree) as Arc<dyn Clean>));
+    let finish = EngineDoneCheck::new(port, worktree.map(|worktree| Arc::new(worktree) as Arc<dyn WorktreeInspector>));
     let answering = async {
         let request = requests.recv().await.unwrap();
         let AgentCall::Query { query, answer } = request.call else { panic!("{request:?}") };
@@ -46,7 +46,7 @@ async fn a_clean_task_may_finish() {
 }
 
 #[tokio::test]
-async fn what_the_engine_says_comes_first() {
+async fn a_refusal_of_the_engine_comes_before_uncommitted_changes() {
     let below = TaskRef { id: id("01JZ"), title: "Below".to_owned(), parent: None };
     let answers = [
         (Ok(Some(Unfinished::SubTasks(vec![below]))), format!("still in progress: \"Below\" ({}).", id("01JZ"))),
@@ -63,13 +63,13 @@ async fn what_the_engine_says_comes_first() {
 }
 
 #[tokio::test]
-async fn nothing_uncommitted_is_left_behind() {
+async fn uncommitted_changes_block_done() {
     for verdict in BOTH {
         let reason = refusal(verdict, Ok(None), Some(files(2))).await.unwrap();
         assert!(reason.contains("uncommitted changes: src/file00.rs, src/file01.rs. Commit"), "{reason}");
     }
-    let reason = refusal(Verdict::Passed, Ok(None), Some(files(NAMED + 7))).await.unwrap();
-    assert!(reason.contains(&format!("src/file{:02}.rs and 7 more.", NAMED - 1)), "{reason}");
+    let reason = refusal(Verdict::Passed, Ok(None), Some(files(MAX_LISTED + 7))).await.unwrap();
+    assert!(reason.contains(&format!("src/file{:02}.rs and 7 more.", MAX_LISTED - 1)), "{reason}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `fork_task_context`: gives a sub task a conversation to go on from.
+//! `fork_task_context`: copies a conversation into a sub task.
 
 use std::sync::Arc;
 
@@ -8,9 +8,8 @@ use serde::Deserialize;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::tools::{answer, unexpected};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Copies a conversation into a sub task.
 pub(super) struct ForkTaskContext(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -31,7 +30,7 @@ impl Handler for ForkTaskContext {
         message: it starts then, from the last commit of your branch. Worth it when the sub task needs most of what \
         that conversation has; otherwise a good description is cheaper, because a long conversation is paid for at \
         every turn. Must be the only call of its turn. Afterwards you are still yourself.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
 
     type Input = Input;

@@ -7,9 +7,8 @@ use serde::Deserialize;
 
 use crate::engine::agent_port::AgentPort;
 use crate::engine::tools::{answer, tree_text};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Shows a task.
 pub(super) struct GetTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,7 +22,7 @@ impl Handler for GetTask {
     const NAME: &'static str = names::GET_TASK;
     const DESCRIPTION: &'static str = "Shows one task, anywhere in the tree: status, branch, worktree, cost, \
         description and results. At most about 24 KB.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
 
     type Input = Input;

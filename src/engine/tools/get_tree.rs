@@ -7,9 +7,8 @@ use serde::Deserialize;
 
 use crate::engine::agent_port::AgentPort;
 use crate::engine::tools::{answer, fields, tree_text};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Shows the tree.
 pub(super) struct GetTree(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,7 +27,7 @@ impl Handler for GetTree {
     const DESCRIPTION: &'static str = "Shows the tree of tasks, one line each: id, status, title, and which one is \
         you. At most about 12 KB; what does not fit is counted: ask for a part of the tree with below. No need to \
         look again and again: you are told when a sub task ends.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"below": "01JZ8Q4W3M5N"}"#;
 
     type Input = Input;

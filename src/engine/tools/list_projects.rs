@@ -1,4 +1,4 @@
-//! `list_projects`: who else can be spoken to.
+//! `list_projects`: lists the other projects of this machine.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,13 +7,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::base::text;
-use crate::engine::tools::projects::{ProjectEntry, Projects};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::engine::tools::projects::{OtherProject, Projects};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// How many a listing shows.
+/// How many projects are listed.
 const SHOWN: usize = 100;
 
-/// Lists the other projects.
 pub(super) struct ListProjects(pub(super) Arc<dyn Projects>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -24,7 +23,7 @@ impl Handler for ListProjects {
     const NAME: &'static str = names::LIST_PROJECTS;
     const DESCRIPTION: &'static str = "Lists the other projects of this machine, with their ids and folders: those to \
         which send_message_to_project can speak. Open ones hear it at once.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = "{}";
 
     type Input = Input;
@@ -34,7 +33,7 @@ impl Handler for ListProjects {
     }
 }
 
-fn listing(projects: &[ProjectEntry]) -> String {
+fn listing(projects: &[OtherProject]) -> String {
     if projects.is_empty() {
         return "There is no other project on this machine.".to_owned();
     }

@@ -1,4 +1,4 @@
-//! The other projects of this machine, as far as the root of one needs them.
+//! The other projects of this machine, for the root's tools.
 
 use std::path::PathBuf;
 
@@ -6,21 +6,21 @@ use futures::future::BoxFuture;
 
 use crate::base::ProjectId;
 
-/// A project that can be spoken to.
+/// Another project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProjectEntry {
+pub struct OtherProject {
     pub id: ProjectId,
     pub name: String,
     pub path: PathBuf,
-    /// It hears at once what is said to it.
+    /// Whether a process has it open. If so, it reads messages at once.
     pub is_open: bool,
 }
 
-/// The way to other projects.
+/// Lists other projects and sends messages to them.
 pub trait Projects: Send + Sync + 'static {
-    /// Returns all but one's own.
-    fn list(&self) -> Vec<ProjectEntry>;
+    /// Returns all projects but this one.
+    fn list(&self) -> Vec<OtherProject>;
 
-    /// Says something to the root of the project that an agent calls `project`. Returns what the agent is to read.
+    /// Sends a message to the root of another project, which `project` names. Returns the reply for the agent.
     fn send<'a>(&'a self, project: &'a str, message: &'a str) -> BoxFuture<'a, Result<String, String>>;
 }

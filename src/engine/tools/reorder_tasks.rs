@@ -1,4 +1,4 @@
-//! `reorder_tasks`: puts sub tasks in another order.
+//! `reorder_tasks`: reorders sub tasks.
 
 use std::sync::Arc;
 
@@ -8,9 +8,8 @@ use serde::Deserialize;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::Command;
 use crate::engine::tools::{answer, fields};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Puts sub tasks in another order.
 pub(super) struct ReorderTasks(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,7 +28,7 @@ impl Handler for ReorderTasks {
     const DESCRIPTION: &'static str = "Puts the sub tasks of a task in the order in which the person should see them, \
         such as the order in which they will be merged. It changes nothing else: not when they run, nor who waits for \
         whom.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"order": ["01JZ8Q4W3M5N", "01JZ8Q4Z0R7T"]}"#;
 
     type Input = Input;

@@ -1,22 +1,22 @@
 use serde_json::json;
 
 use super::*;
-use crate::engine::tools::testing::{Asked, Scene, commanded, id, refused};
+use crate::engine::tools::testing::{Fixture, Request, command_of, id, rejection_of};
 
 #[tokio::test]
-async fn it_is_ones_own_sub_tasks_unless_said_otherwise() {
-    let mut scene = Scene::new();
-    let (asked, reply) = scene.call("reorder_tasks", json!({"order": ["01JB", "01JA"]})).await;
+async fn the_callers_sub_tasks_are_reordered_by_default() {
+    let mut fixture = Fixture::new();
+    let (requests, reply) = fixture.call("reorder_tasks", json!({"order": ["01JB", "01JA"]})).await;
     let order = vec![id("01JB"), id("01JA")];
-    assert_eq!(asked, [Asked::Command(Command::Reorder { parent: scene.own, order: order.clone() })]);
+    assert_eq!(requests, [Request::Command(Command::Reorder { parent: fixture.own, order: order.clone() })]);
     assert_eq!(reply.text, "The sub tasks are in the new order.");
-    let said = json!({"order": ["01JB", "01JA"], "parent": "01JZ"});
-    assert_eq!(commanded("reorder_tasks", said).await.0, Command::Reorder { parent: id("01JZ"), order });
+    let input = json!({"order": ["01JB", "01JA"], "parent": "01JZ"});
+    assert_eq!(command_of("reorder_tasks", input).await.0, Command::Reorder { parent: id("01JZ"), order });
 }
 
 #[tokio::test]
 async fn an_order_must_be_given() {
-    assert!(refused("reorder_tasks", json!({})).await.contains("\"order\" is missing (a list)"));
-    assert!(refused("reorder_tasks", json!({"order": []})).await.contains("\"order\""));
-    assert!(refused("reorder_tasks", json!({"order": [1]})).await.contains("\"order[0]\" must be a text"));
+    assert!(rejection_of("reorder_tasks", json!({})).await.contains("\"order\" is missing (a list)"));
+    assert!(rejection_of("reorder_tasks", json!({"order": []})).await.contains("\"order\""));
+    assert!(rejection_of("reorder_tasks", json!({"order": [1]})).await.contains("\"order[0]\" must be a text"));
 }

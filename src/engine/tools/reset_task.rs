@@ -8,9 +8,8 @@ use serde::Deserialize;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::tools::{answer, unexpected};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Starts a sub task over.
 pub(super) struct ResetTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,7 +28,7 @@ impl Handler for ResetTask {
          (update_task). If it is at work, it is stopped first. ",
         mildest_first!()
     );
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
 
     type Input = Input;
@@ -38,7 +37,7 @@ impl Handler for ResetTask {
         let resetting = async {
             let task = self.0.find(&input.task).await?;
             match self.0.command(Command::Reset { task: task.id }).await? {
-                Outcome::Reset { recurs } => Ok(words(&task.title, recurs)),
+                Outcome::Reset { recurs } => Ok(reply_text(&task.title, recurs)),
                 other => Err(unexpected(&other)),
             }
         };
@@ -46,9 +45,9 @@ impl Handler for ResetTask {
     }
 }
 
-/// Says that a task was reset.
-pub(super) fn words(title: &str, recurs: bool) -> String {
-    let again = if recurs { " It is pending, and comes round again." } else { "" };
+/// Describes the reset to the agent.
+pub(super) fn reply_text(title: &str, recurs: bool) -> String {
+    let again = if recurs { " It is pending and will run again." } else { "" };
     format!("Reset \"{title}\": an empty conversation, a fresh branch. Its old work is archived.{again}")
 }
 

@@ -1,4 +1,4 @@
-//! `search_tasks`: finds tasks by their words.
+//! `search_tasks`: finds tasks by words.
 
 use std::sync::Arc;
 
@@ -7,9 +7,8 @@ use serde::Deserialize;
 
 use crate::engine::agent_port::AgentPort;
 use crate::engine::tools::{answer, tree_text};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Finds tasks.
 pub(super) struct SearchTasks(pub(super) AgentPort);
 
 const DEFAULT_LIMIT: usize = 10;
@@ -31,7 +30,7 @@ impl Handler for SearchTasks {
     const DESCRIPTION: &'static str = "Finds tasks of this project by the words of their titles, descriptions and \
         results, closed ones too, best match first. Look here before you make a task or begin one: it may be done, \
         under way, or have been tried and failed for a reason.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"query": "login rate limit"}"#;
 
     type Input = Input;

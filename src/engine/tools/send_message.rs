@@ -1,4 +1,4 @@
-//! `send_message`: says something to a task above or right below.
+//! `send_message`: sends a message to an ancestor or a direct sub task.
 
 use std::sync::Arc;
 
@@ -8,9 +8,8 @@ use serde::Deserialize;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::tools::{answer, unexpected};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Says something to another task.
 pub(super) struct SendMessage(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,7 +32,7 @@ impl Handler for SendMessage {
         that changes the plan; your result goes into done instead. Downwards: a correction, an answer, the next step; \
         it is milder than closing, resetting or deleting a sub task and usually enough. Every message costs the other \
         a turn: no thanks, no progress that nobody waits for. Other tasks are reached through the task above.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str =
         r#"{"task": "01JZ8Q4W3M5N", "message": "Limit by account, not by address, and test that in src/auth."}"#;
 

@@ -1,4 +1,4 @@
-//! `send_message_to_project`: says something to the root of another project.
+//! `send_message_to_project`: sends a message to the root of another project.
 
 use std::sync::Arc;
 
@@ -8,9 +8,8 @@ use serde::Deserialize;
 use crate::base::Fault;
 use crate::engine::tools::answer;
 use crate::engine::tools::projects::Projects;
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Says something to another project.
 pub(super) struct SendMessageToProject(pub(super) Arc<dyn Projects>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,7 +27,7 @@ impl Handler for SendMessageToProject {
         change that it must follow or a question about its interface. It is kept until that project reads it, which \
         may be long: do not wait for an answer. Work in that repository is its own agents' business; never change its \
         files yourself.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = concat!(
         r#"{"project": "web-client", "message": "From the API project: from version 2.3 on, /login may answer 429 "#,
         r#"with Retry-After. Please tell people how long to wait."}"#

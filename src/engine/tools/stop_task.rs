@@ -9,9 +9,8 @@ use crate::base::text;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::{Command, Outcome, StopScope};
 use crate::engine::tools::{answer, unexpected};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Stops a sub task.
 pub(super) struct StopTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,7 +26,7 @@ impl Handler for StopTask {
         one, with the processes they left running. Branch, worktree and conversation stay as they are, and a message \
         wakes it again. For work that is no longer needed, or has to wait; close it afterwards if nothing more is to \
         come of it.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N"}"#;
 
     type Input = Input;

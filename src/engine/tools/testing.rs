@@ -1,4 +1,4 @@
-//! What the tests of these tools share: an agent's surroundings, and an engine that is the test itself.
+//! Fixtures for the tests of these tools: an agent with all tools, and an engine that the test plays.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,40 +10,40 @@ use tokio::sync::mpsc;
 
 use crate::base::{AskId, Fault, IdSource, Json, MessageId, SystemClock, TaskId};
 use crate::engine::agent_port::{AgentCall, AgentPort, AgentRequest};
-use crate::engine::command::{Begun, Command, Outcome, SetAside, Start};
+use crate::engine::command::{ArchivedWork, Command, Outcome, StartOutcome, TaskStart};
 use crate::engine::query::{TaskCard, TaskHits, TaskRef, TreeAnswer, TreeQuery};
-use crate::engine::tools::{Access, Finish, ProjectEntry, Projects, add};
+use crate::engine::tools::{Access, EngineDoneCheck, OtherProject, Projects, add};
 use crate::model::conversation::ToolUse;
 use crate::model::{BlobRef, Live, TaskNode};
 use crate::process::Environment;
 use crate::tools::{
-    BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Limits, Open, ReadTracker, Registry, Reply, Tokens,
-    execute, names,
+    AllowAll, BackgroundJobs, BlobSink, CancelTokens, Cwd, Folders, Foreground, Limits, PathPolicy, ReadTracker,
+    Registry, Reply, ToolContext, execute, names,
 };
 
 pub(super) fn ids() -> IdSource {
     IdSource::seeded(Arc::new(SystemClock), 5)
 }
 
-/// A port, and the side of it where the engine stands.
+/// Returns a port and the engine's end of it.
 pub(super) fn port() -> (AgentPort, mpsc::UnboundedReceiver<AgentRequest>) {
     let (requests, waiting) = mpsc::unbounded_channel();
     (AgentPort::new(TaskId::fresh(&ids()), requests), waiting)
 }
 
-/// The id that begins with `name`.
+/// Returns the id that starts with `name`.
 pub(super) fn id(name: &str) -> TaskId {
     format!("{name:0<26}").parse().unwrap()
 }
 
-/// What a command comes to when all goes well.
+/// Returns the outcome of a successful command.
 fn outcome_of(command: &Command) -> Outcome {
     match command {
         Command::Create { draft, start, .. } => {
-            let start = if *start == Start::Now { Begun::Yes } else { Begun::No };
+            let start = if *start == TaskStart::Now { StartOutcome::Yes } else { StartOutcome::No };
             Outcome::Created { task: id("01NEW"), title: draft.title.clone(), start }
         }
-        Command::Close { task } => Outcome::Closed { task: *task, recurs: false, set_aside: SetAside::default() },
+        Command::Close { task } => Outcome::Closed { task: *task, recurs: false, set_aside: ArchivedWork::default() },
         Command::Reset { .. } => Outcome::Reset { recurs: false },
         Command::Stop { .. } => Outcome::Stopped { agents: 2 },
         Command::Message { .. } => Outcome::Sent { message: MessageId::fresh(&ids()), wakes: true },
@@ -53,7 +53,7 @@ fn outcome_of(command: &Command) -> Outcome {
     }
 }
 
-/// The answer of an engine that has every task that is asked for, called "Task" and its own parent's only child.
+/// Answers like an engine in which every requested task exists, is called "Task" and is a child of `parent`.
 fn answer_of(query: &TreeQuery, parent: TaskId) -> TreeAnswer {
     match query {
         TreeQuery::Find { name } => {
@@ -69,25 +69,25 @@ fn answer_of(query: &TreeQuery, parent: TaskId) -> TreeAnswer {
     }
 }
 
-/// Something that a tool asked of the engine, apart from the ids that it looked up.
+/// A request of a tool to the engine, except for id lookups.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Asked {
+pub(super) enum Request {
     Command(Command),
     Query(TreeQuery),
 }
 
-/// Everything the root of a project may have.
+/// Returns the access of a root.
 pub(super) fn access(port: AgentPort) -> Access {
-    let finish = Arc::new(Finish::new(port.clone(), None));
-    Access { port, is_root: true, may_delegate: true, finish, projects: Some(Arc::new(Neighbours)) }
+    let finish = Arc::new(EngineDoneCheck::new(port.clone(), None));
+    Access { port, is_root: true, may_delegate: true, finish, projects: Some(Arc::new(FakeProjects)) }
 }
 
-/// Two other projects, one of which takes messages.
-pub(super) struct Neighbours;
+/// Two other projects, of which one accepts messages.
+pub(super) struct FakeProjects;
 
-impl Projects for Neighbours {
-    fn list(&self) -> Vec<ProjectEntry> {
-        let entry = |id: &str, name: &str, is_open| ProjectEntry {
+impl Projects for FakeProjects {
+    fn list(&self) -> Vec<OtherProject> {
+        let entry = |id: &str, name: &str, is_open| OtherProject {
             id: id.parse().unwrap(),
             name: name.to_owned(),
             path: format!("/src/{name}").into(),
@@ -122,18 +122,18 @@ impl BlobSink for NoBlobs {
 }
 
 /// An agent with all tools.
-pub(super) struct Scene {
+pub(super) struct Fixture {
     _folder: tempfile::TempDir,
-    pub(super) context: Context,
+    pub(super) context: ToolContext,
     pub(super) own: TaskId,
     pub(super) requests: mpsc::UnboundedReceiver<AgentRequest>,
-    /// Why the engine refuses everything.
+    /// Makes the engine refuse everything.
     pub(super) refusal: Option<Fault>,
-    /// What the next command comes to, if it is not the usual.
+    /// The outcome of the next command, if not the default.
     pub(super) outcome: Option<Outcome>,
 }
 
-impl Scene {
+impl Fixture {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
@@ -143,15 +143,15 @@ impl Scene {
         add(&mut registry, access(port)).unwrap();
         let blobs: Arc<dyn BlobSink> = Arc::new(NoBlobs);
         let limits = Limits::default();
-        let context = Context {
+        let context = ToolContext {
             registry: Arc::new(registry),
-            gate: Arc::new(Open),
-            fence: Arc::new(Fence::new(&root).unwrap()),
+            gate: Arc::new(AllowAll),
+            path_policy: Arc::new(PathPolicy::new(&root).unwrap()),
             cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),
-            jobs: Jobs::new(mpsc::unbounded_channel().0, Arc::clone(&blobs), limits.output_bytes),
+            jobs: BackgroundJobs::new(mpsc::unbounded_channel().0, Arc::clone(&blobs), limits.output_bytes),
             foreground: Arc::new(Foreground::default()),
-            tokens: Tokens::default(),
+            tokens: CancelTokens::default(),
             live: Arc::new(|_: Live| {}),
             blobs,
             environment: Environment::new(),
@@ -162,74 +162,74 @@ impl Scene {
         Self { _folder: folder, context, own, requests, refusal: None, outcome: None }
     }
 
-    /// Calls a tool as a run does, and answers everything that it asks.
-    pub(super) async fn call(&mut self, name: &str, input: Value) -> (Vec<Asked>, Reply) {
+    /// Calls a tool like a run does, and answers its requests.
+    pub(super) async fn call(&mut self, name: &str, input: Value) -> (Vec<Request>, Reply) {
         let input = Json::of(&input).unwrap();
         let call = ToolUse { call: "call-1".to_owned(), name: names::wire(name), input, malformed: None };
         let context = self.context.clone();
         let running = execute(&call, &context);
         tokio::pin!(running);
-        let mut asked = Vec::new();
+        let mut requests = Vec::new();
         loop {
             tokio::select! {
-                reply = &mut running => return (asked, reply),
+                reply = &mut running => return (requests, reply),
                 Some(request) = self.requests.recv() => {
                     assert_eq!(request.task, self.own);
-                    asked.extend(self.answer(request.call));
+                    requests.extend(self.answer(request.call));
                 }
             }
         }
     }
 
-    fn answer(&mut self, call: AgentCall) -> Option<Asked> {
+    fn answer(&mut self, call: AgentCall) -> Option<Request> {
         match call {
             AgentCall::Command { command, answer } => {
                 let outcome = self.outcome.take().unwrap_or_else(|| outcome_of(&command));
                 answer.send(self.refusal.clone().map_or(Ok(outcome), Err)).unwrap();
-                Some(Asked::Command(command))
+                Some(Request::Command(command))
             }
             AgentCall::Query { query, answer } => {
                 answer.send(self.refusal.clone().map_or_else(|| Ok(answer_of(&query, self.own)), Err)).unwrap();
-                (!matches!(query, TreeQuery::Find { .. })).then_some(Asked::Query(query))
+                (!matches!(query, TreeQuery::Find { .. })).then_some(Request::Query(query))
             }
         }
     }
 }
 
-/// Returns the one command that a call gives, and what the model reads.
-pub(super) async fn commanded(name: &str, input: Value) -> (Command, String) {
-    let (mut asked, reply) = Scene::new().call(name, input).await;
+/// Returns the only command that a call sends, and the reply.
+pub(super) async fn command_of(name: &str, input: Value) -> (Command, String) {
+    let (mut requests, reply) = Fixture::new().call(name, input).await;
     assert!(!reply.is_error, "{reply:?}");
-    assert_eq!(asked.len(), 1, "{asked:?}");
-    match asked.remove(0) {
-        Asked::Command(command) => (command, reply.text),
-        other @ Asked::Query(_) => panic!("{other:?}"),
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    match requests.remove(0) {
+        Request::Command(command) => (command, reply.text),
+        other @ Request::Query(_) => panic!("{other:?}"),
     }
 }
 
-/// Returns the one query that a call puts to the engine.
-pub(super) async fn queried(name: &str, input: Value) -> TreeQuery {
-    let (mut asked, reply) = Scene::new().call(name, input).await;
+/// Returns the only query that a call sends.
+pub(super) async fn query_of(name: &str, input: Value) -> TreeQuery {
+    let (mut requests, reply) = Fixture::new().call(name, input).await;
     assert!(!reply.is_error, "{reply:?}");
-    assert_eq!(asked.len(), 1, "{asked:?}");
-    match asked.remove(0) {
-        Asked::Query(query) => query,
-        other @ Asked::Command(_) => panic!("{other:?}"),
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    match requests.remove(0) {
+        Request::Query(query) => query,
+        other @ Request::Command(_) => panic!("{other:?}"),
     }
 }
 
-/// Returns what the model reads if a command comes to `outcome`.
-pub(super) async fn said(name: &str, input: Value, outcome: Outcome) -> String {
-    let mut scene = Scene::new();
-    scene.outcome = Some(outcome);
-    let (_, reply) = scene.call(name, input).await;
+/// Returns the reply of a call whose command has this outcome.
+pub(super) async fn reply_to(name: &str, input: Value, outcome: Outcome) -> String {
+    let mut fixture = Fixture::new();
+    fixture.outcome = Some(outcome);
+    let (_, reply) = fixture.call(name, input).await;
     assert!(!reply.is_error, "{reply:?}");
     reply.text
 }
 
-/// Returns why a call does not even reach the engine.
-pub(super) async fn refused(name: &str, input: Value) -> String {
-    let (asked, reply) = Scene::new().call(name, input).await;
-    assert!(reply.is_error && asked.is_empty(), "{reply:?} {asked:?}");
+/// Returns the reply of a call that is rejected before it reaches the engine.
+pub(super) async fn rejection_of(name: &str, input: Value) -> String {
+    let (requests, reply) = Fixture::new().call(name, input).await;
+    assert!(reply.is_error && requests.is_empty(), "{reply:?} {requests:?}");
     reply.text
 }

@@ -1,4 +1,4 @@
-//! The tree as a model reads it: bounded, with what is hidden counted.
+//! Formats the tree for models. The output is bounded and counts what it hides.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use crate::engine::query::{TaskCard, TaskHits, TreeRow};
 use crate::model::event::Verdict;
 use crate::model::task::{Recurring, Status};
 
-/// How many bytes of a conversation a listing may take.
+/// The maximum size of a listing.
 const LISTING_BYTES: usize = 12_000;
-/// How many bytes the description of one task may take.
+/// The maximum size of a task's details.
 const CARD_BYTES: usize = 24_000;
 
-/// Returns rows of the tree, as seen by the agent of `own`.
+/// Formats rows of the tree for the agent of `own`.
 pub(super) fn listing(rows: &[TreeRow], own: TaskId, include_closed: bool) -> String {
     let mut out = String::new();
     let (mut hidden, mut closed) = (0_usize, 0_usize);
@@ -43,7 +43,7 @@ pub(super) fn listing(rows: &[TreeRow], own: TaskId, include_closed: bool) -> St
     out
 }
 
-/// Returns everything about one task.
+/// Formats the details of a task.
 pub(super) fn card(card: &TaskCard) -> String {
     let node = &card.node;
     let mut out = String::new();
@@ -65,11 +65,11 @@ pub(super) fn card(card: &TaskCard) -> String {
     line("profile", &node.profile);
     match node.recurring {
         Recurring::None => {}
-        Recurring::Reset => line("recurring", "reset: each round begins with an empty conversation"),
-        Recurring::Continue => line("recurring", "continue: each round goes on with the one before"),
+        Recurring::Reset => line("recurring", "reset: each run starts with an empty conversation"),
+        Recurring::Continue => line("recurring", "continue: each run continues the previous conversation"),
     }
-    if let Some(round) = node.round {
-        line("last round", &round.to_seconds_string());
+    if let Some(round) = node.last_recurring_run {
+        line("last run", &round.to_seconds_string());
     }
     if let Some(budget) = node.budget {
         line("budget", &budget.to_string());
@@ -93,7 +93,7 @@ pub(super) fn card(card: &TaskCard) -> String {
     out
 }
 
-/// Returns the tasks that a search found, with where they match.
+/// Formats the results of a search.
 pub(super) fn hits(words: &str, found: &TaskHits) -> String {
     if words.trim().is_empty() {
         return "The query is empty: give some words.".to_owned();

@@ -1,4 +1,4 @@
-//! `update_task`: says something else about a sub task.
+//! `update_task`: edits a sub task.
 
 use std::sync::Arc;
 
@@ -6,11 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::engine::agent_port::AgentPort;
-use crate::engine::command::{Changes, Command};
+use crate::engine::command::{Command, TaskChanges};
 use crate::engine::tools::{answer, fields};
-use crate::tools::{Call, Effect, Handler, Reply, names};
+use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
-/// Changes what is written down of a sub task.
 pub(super) struct UpdateTask(pub(super) AgentPort);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -41,7 +40,7 @@ impl Handler for UpdateTask {
     const DESCRIPTION: &'static str = "Changes what is written down of a sub task, yours or one below it: the fields \
         you give and no others, all of them or, if one is refused, none. An agent that has begun is not told: if it \
         must know, send it a message too.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"task": "01JZ8Q4W3M5N", "budget_usd": 5}"#;
 
     type Input = Input;
@@ -53,7 +52,7 @@ impl Handler for UpdateTask {
         };
         let Input { task, title, description, draft, .. } = input;
         let (budget, colour) = (budget.map(Some), input.colour.map(|colour| Some(colour.into())));
-        let changes = Changes { title, description, budget, colour, draft, ..Changes::default() };
+        let changes = TaskChanges { title, description, budget, colour, draft, ..TaskChanges::default() };
         let updating = async {
             let task = self.0.find(&task).await?;
             let title = changes.title.clone().unwrap_or(task.title);

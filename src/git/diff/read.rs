@@ -1,4 +1,4 @@
-//! Reading differences out of libgit2.
+//! Reads diffs from libgit2.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,17 +8,17 @@ use git2::{
     Delta, DiffDelta, DiffFile, DiffFindOptions, DiffFormat, DiffLine, DiffOptions, FileMode, Patch, Repository, Tree,
 };
 
-use super::{End, Whitespace, Wish};
+use super::{DiffEndpoint, DiffSettings, Whitespace};
 use crate::git::error::Error;
 use crate::git::program::Checkout;
 use crate::git::refs;
-use crate::model::diff::{Cut, Diff, FileDiff, FileKind, FileStatus, Hunk, Line, LineKind, Version};
+use crate::model::diff::{CutReason, Diff, FileDiff, FileKind, FileStatus, FileVersion, Hunk, Line, LineKind};
 
-/// Beyond this many files, looking for renames costs more than it tells.
+/// With more files than this, rename detection costs too much.
 const RENAME_FILES: usize = 1_000;
 
-/// Returns the commit at which a branch left another. If the other has all of it by now: where it had left it before that, so
-/// that what it took in from there is not its own work. Nothing: what is checked out.
+/// Returns the fork point of a branch from another. If the other has merged all of it, returns the fork point before
+/// that merge, so that changes taken from the other branch are not counted. `branch` is `None` for what is checked out.
 pub(super) fn fork_point(checkout: &Checkout, branch: Option<&str>, base: &str) -> Result<String, Error> {
     let repository = checkout.open()?;
     let failed = Error::read(&checkout.path);
@@ -33,19 +33,18 @@ pub(super) fn fork_point(checkout: &Checkout, branch: Option<&str>, base: &str) 
     };
     let tip = tip_of(base)?;
     let left = match repository.merge_base(head, tip).unwrap_or(tip) {
-        // All of it is in the base by now, and what it was made of is still worth a look.
+        // The base has all of it; the branch's own changes are still of interest.
         merged if merged == head && name.as_deref() != Some(&format!("{}{base}", refs::HEADS)) => {
             let before = before_merge(&repository, head, tip).map_err(&failed)?;
             let left = before.and_then(|before| repository.merge_base(head, before).ok());
-            left.or_else(|| beginning(&repository, &name?, head)).unwrap_or(merged)
+            left.or_else(|| first_commit(&repository, &name?, head)).unwrap_or(merged)
         }
         left => left,
     };
     Ok(left.to_string())
 }
 
-/// Returns what a branch that ends at `tip` was just before a merge brought `head` into it. Nothing: no merge did, it was only
-/// moved there.
+/// Returns the commit of a branch ending at `tip` just before it merged `head`. `None` if it was fast-forwarded.
 fn before_merge(repository: &Repository, head: git2::Oid, tip: git2::Oid) -> Result<Option<git2::Oid>, git2::Error> {
     let mut walk = repository.revwalk()?;
     walk.set_sorting(git2::Sort::TOPOLOGICAL)?;
@@ -53,7 +52,7 @@ fn before_merge(repository: &Repository, head: git2::Oid, tip: git2::Oid) -> Res
     walk.push(tip)?;
     walk.hide(head)?;
     let own = walk.collect::<Result<Vec<_>, _>>()?;
-    // From some commit on, all of them have it: a long history need not be asked one by one.
+    // Binary search: once merged, all later commits contain it.
     let (mut with, mut without) = (0, own.len());
     while with < without {
         let middle = usize::midpoint(with, without);
@@ -63,34 +62,45 @@ fn before_merge(repository: &Repository, head: git2::Oid, tip: git2::Oid) -> Res
             without = middle;
         }
     }
-    let Some(brought_in) = with.checked_sub(1).map(|at| own[at]) else { return Ok(None) };
-    let before = repository.find_commit(brought_in)?.parent_id(0)?;
+    let Some(merge) = with.checked_sub(1).map(|at| own[at]) else { return Ok(None) };
+    let before = repository.find_commit(merge)?.parent_id(0)?;
     Ok(Some(before).filter(|before| *before != head))
 }
 
-/// Returns the commit that a branch began at, if git still remembers it.
-fn beginning(repository: &Repository, name: &str, head: git2::Oid) -> Option<git2::Oid> {
+/// Returns the commit that a branch was created at, if the reflog still has it.
+fn first_commit(repository: &Repository, name: &str, head: git2::Oid) -> Option<git2::Oid> {
     let log = repository.reflog(name).ok()?;
     let first = log.get(log.len().checked_sub(1)?)?.id_new();
     repository.merge_base(head, first).ok()
 }
 
-pub(super) fn between(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> Result<Diff, Error> {
+pub(super) fn between(
+    checkout: &Checkout,
+    old: &DiffEndpoint,
+    new: &DiffEndpoint,
+    settings: &DiffSettings,
+) -> Result<Diff, Error> {
     let repository = checkout.open()?;
     let failed = Error::read(&checkout.path);
-    let Some(diff) = compare(&repository, old, new, options(wish))? else { return Ok(Diff::default()) };
+    let Some(diff) = compare(&repository, old, new, options(settings))? else { return Ok(Diff::default()) };
     let total = diff.deltas().len();
-    let mut files = Vec::with_capacity(total.min(wish.most_files));
-    for at in 0..total.min(wish.most_files) {
-        files.extend(file(&diff, at, wish).map_err(&failed)?);
+    let mut files = Vec::with_capacity(total.min(settings.max_files));
+    for at in 0..total.min(settings.max_files) {
+        files.extend(file(&diff, at, settings).map_err(&failed)?);
     }
-    Ok(Diff { files, hidden_files: total.saturating_sub(wish.most_files) })
+    Ok(Diff { files, hidden_files: total.saturating_sub(settings.max_files) })
 }
 
-pub(super) fn patch(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> Result<Vec<u8>, Error> {
+pub(super) fn patch(
+    checkout: &Checkout,
+    old: &DiffEndpoint,
+    new: &DiffEndpoint,
+    settings: &DiffSettings,
+) -> Result<Vec<u8>, Error> {
     let repository = checkout.open()?;
-    // Whoever applies a patch needs all of it: nothing is too large but what git itself takes for too large.
-    let Some(diff) = compare(&repository, old, new, options(&Wish { most_bytes: 0, ..wish.clone() }))? else {
+    // A patch must be complete: only git's own size limit applies.
+    let Some(diff) = compare(&repository, old, new, options(&DiffSettings { max_bytes: 0, ..settings.clone() }))?
+    else {
         return Ok(Vec::new());
     };
     let mut text = Vec::new();
@@ -105,19 +115,21 @@ pub(super) fn patch(checkout: &Checkout, old: &End, new: &End, wish: &Wish) -> R
     Ok(text)
 }
 
-/// Finds what differs. Nothing: the two ends are the same.
+/// Computes the diff. `None` if both endpoints are the worktree.
 fn compare<'r>(
     repository: &'r Repository,
-    old: &End,
-    new: &End,
+    old: &DiffEndpoint,
+    new: &DiffEndpoint,
     mut options: DiffOptions,
 ) -> Result<Option<git2::Diff<'r>>, Error> {
     let failed = Error::read(repository.path());
     let (old_tree, new_tree) = (tree(repository, old)?, tree(repository, new)?);
     let mut diff = match (old, new) {
-        (End::Worktree, End::Worktree) => return Ok(None),
-        (_, End::Worktree) => repository.diff_tree_to_workdir_with_index(old_tree.as_ref(), Some(&mut options)),
-        (End::Worktree, _) => {
+        (DiffEndpoint::Worktree, DiffEndpoint::Worktree) => return Ok(None),
+        (_, DiffEndpoint::Worktree) => {
+            repository.diff_tree_to_workdir_with_index(old_tree.as_ref(), Some(&mut options))
+        }
+        (DiffEndpoint::Worktree, _) => {
             options.reverse(true);
             repository.diff_tree_to_workdir_with_index(new_tree.as_ref(), Some(&mut options))
         }
@@ -128,8 +140,7 @@ fn compare<'r>(
     Ok(Some(diff))
 }
 
-/// Makes one change of what left one name and came under another. Whoever counts changes counts them after this, so that all
-/// say the same of one branch.
+/// Detects renames. Every caller that counts changes must call this first, so that the counts agree.
 pub(in crate::git) fn find_renames(diff: &mut git2::Diff<'_>) -> Result<(), git2::Error> {
     if diff.deltas().len() > RENAME_FILES {
         return Ok(());
@@ -139,17 +150,17 @@ pub(in crate::git) fn find_renames(diff: &mut git2::Diff<'_>) -> Result<(), git2
     diff.find_similar(Some(&mut find))
 }
 
-fn options(wish: &Wish) -> DiffOptions {
+fn options(settings: &DiffSettings) -> DiffOptions {
     let mut options = DiffOptions::new();
     options
-        .context_lines(wish.context)
-        .max_size(wish.most_bytes)
+        .context_lines(settings.context)
+        .max_size(settings.max_bytes)
         .include_untracked(true)
         .recurse_untracked_dirs(true)
         .show_untracked_content(true)
         .include_typechange(true)
         .disable_pathspec_match(true);
-    match wish.whitespace {
+    match settings.whitespace {
         Whitespace::Counts => {}
         Whitespace::Amount => {
             options.ignore_whitespace_change(true).ignore_whitespace_eol(true);
@@ -158,24 +169,24 @@ fn options(wish: &Wish) -> DiffOptions {
             options.ignore_whitespace(true);
         }
     }
-    for path in &wish.only {
+    for path in &settings.only {
         options.pathspec(path);
     }
     options
 }
 
-fn tree<'r>(repository: &'r Repository, end: &End) -> Result<Option<Tree<'r>>, Error> {
+fn tree<'r>(repository: &'r Repository, end: &DiffEndpoint) -> Result<Option<Tree<'r>>, Error> {
     let (name, found) = match end {
-        End::Worktree | End::Empty => return Ok(None),
-        End::Commit(name) => (name, refs::branch_tip(repository, name)?.map(|tip| tip.to_string())),
-        End::Tree(name) => (name, None),
+        DiffEndpoint::Worktree | DiffEndpoint::Empty => return Ok(None),
+        DiffEndpoint::Commit(name) => (name, refs::branch_tip(repository, name)?.map(|tip| tip.to_string())),
+        DiffEndpoint::Tree(name) => (name, None),
     };
     let missing = |_| Error::NoCommit(name.clone());
     let object = repository.revparse_single(found.as_ref().unwrap_or(name)).map_err(missing)?;
     object.peel_to_tree().map(Some).map_err(missing)
 }
 
-fn file(diff: &git2::Diff<'_>, at: usize, wish: &Wish) -> Result<Option<FileDiff>, git2::Error> {
+fn file(diff: &git2::Diff<'_>, at: usize, settings: &DiffSettings) -> Result<Option<FileDiff>, git2::Error> {
     let patch = Patch::from_diff(diff, at)?;
     let Some(delta) = diff.get_delta(at) else { return Ok(None) };
     let Some(status) = status(delta.status()) else { return Ok(None) };
@@ -199,8 +210,8 @@ fn file(diff: &git2::Diff<'_>, at: usize, wish: &Wish) -> Result<Option<FileDiff
         notes: Vec::new(),
     };
     match &patch {
-        Some(patch) if !is_binary(&patch.delta()) => lines(patch, &mut file, wish)?,
-        _ => file.cut = without_lines(&delta, wish),
+        Some(patch) if !is_binary(&patch.delta()) => lines(patch, &mut file, settings)?,
+        _ => file.cut = reason_without_lines(&delta, settings),
     }
     Ok(Some(file))
 }
@@ -209,45 +220,45 @@ fn is_binary(delta: &DiffDelta<'_>) -> bool {
     delta.flags().is_binary()
 }
 
-/// Says why a file has no lines.
-fn without_lines(delta: &DiffDelta<'_>, wish: &Wish) -> Option<Cut> {
-    let most = u64::try_from(wish.most_bytes).unwrap_or(u64::MAX);
+/// Returns why a file has no lines.
+fn reason_without_lines(delta: &DiffDelta<'_>, settings: &DiffSettings) -> Option<CutReason> {
+    let max = u64::try_from(settings.max_bytes).unwrap_or(u64::MAX);
     let sizes = [delta.old_file().size(), delta.new_file().size()];
     let submodule = [delta.old_file().mode(), delta.new_file().mode()].contains(&FileMode::Commit);
     match () {
         () if submodule => None,
-        () if sizes.iter().any(|size| *size > most) => Some(Cut::TooLarge),
-        () => Some(Cut::Binary),
+        () if sizes.iter().any(|size| *size > max) => Some(CutReason::TooLarge),
+        () => Some(CutReason::Binary),
     }
 }
 
-fn lines(patch: &Patch<'_>, file: &mut FileDiff, wish: &Wish) -> Result<(), git2::Error> {
+fn lines(patch: &Patch<'_>, file: &mut FileDiff, settings: &DiffSettings) -> Result<(), git2::Error> {
     let (_, added, removed) = patch.line_stats()?;
     (file.added, file.removed) = (added, removed);
-    let mut room = wish.most_lines;
+    let mut lines_left = settings.max_lines;
     let mut hidden = 0;
     for number in 0..patch.num_hunks() {
         let (hunk, count) = patch.hunk(number)?;
-        if room == 0 {
+        if lines_left == 0 {
             hidden += count;
             continue;
         }
         let header = String::from_utf8_lossy(hunk.header()).into_owned();
         let heading = header.splitn(3, "@@").nth(2).unwrap_or_default().trim().to_owned();
-        let mut lines: Vec<Line> = Vec::with_capacity(count.min(room));
+        let mut lines: Vec<Line> = Vec::with_capacity(count.min(lines_left));
         for at in 0..count {
             let found = patch.line_in_hunk(number, at)?;
             match kind(&found) {
-                // The mark of a missing line break belongs to the line before.
+                // The "no newline" marker belongs to the line before.
                 None => {
                     if let Some(last) = lines.last_mut() {
                         last.unended = true;
                     }
                 }
-                Some(_) if room == 0 => hidden += 1,
+                Some(_) if lines_left == 0 => hidden += 1,
                 Some(kind) => {
-                    lines.push(line(kind, &found, wish.most_columns));
-                    room -= 1;
+                    lines.push(line(kind, &found, settings.max_columns));
+                    lines_left -= 1;
                 }
             }
         }
@@ -261,7 +272,7 @@ fn lines(patch: &Patch<'_>, file: &mut FileDiff, wish: &Wish) -> Result<(), git2
         });
     }
     if hidden > 0 {
-        file.cut = Some(Cut::Lines(hidden));
+        file.cut = Some(CutReason::Lines(hidden));
     }
     Ok(())
 }
@@ -275,10 +286,10 @@ fn kind(line: &DiffLine<'_>) -> Option<LineKind> {
     }
 }
 
-fn line(kind: LineKind, found: &DiffLine<'_>, most: usize) -> Line {
+fn line(kind: LineKind, found: &DiffLine<'_>, max: usize) -> Line {
     let content = found.content();
     let content = content.strip_suffix(b"\n").unwrap_or(content);
-    let shown = &content[..content.len().min(most)];
+    let shown = &content[..content.len().min(max)];
     Line {
         kind,
         old: found.old_lineno(),
@@ -303,7 +314,7 @@ fn status(delta: Delta) -> Option<FileStatus> {
     }
 }
 
-fn version(file: &DiffFile<'_>) -> Option<Version> {
+fn version(file: &DiffFile<'_>) -> Option<FileVersion> {
     let path = PathBuf::from(OsStr::from_bytes(file.path_bytes()?));
     let kind = match file.mode() {
         FileMode::BlobExecutable => FileKind::Executable,
@@ -311,5 +322,5 @@ fn version(file: &DiffFile<'_>) -> Option<Version> {
         FileMode::Commit => FileKind::Submodule,
         FileMode::Unreadable | FileMode::Tree | FileMode::Blob | FileMode::BlobGroupWritable => FileKind::File,
     };
-    Some(Version { path, kind, id: file.id().to_string(), bytes: file.size() })
+    Some(FileVersion { path, kind, id: file.id().to_string(), bytes: file.size() })
 }

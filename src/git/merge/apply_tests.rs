@@ -1,18 +1,18 @@
 use super::*;
 
-fn landing(message: &str) -> Landing {
-    Landing {
-        seen: None,
+fn request(message: &str) -> MergeRequest {
+    MergeRequest {
+        expected: None,
         task: "01JB2Q8G5VW3K7M9N4P6R8T0XY".parse().unwrap(),
         branch: "mxd/x/y".to_owned(),
         target: "main".to_owned(),
-        how: How::Merge,
+        strategy: MergeStrategy::Merge,
         message: message.to_owned(),
     }
 }
 
 #[test]
-fn a_message_names_its_task_once_and_below_its_text() {
+fn the_task_trailer_is_added_once_at_the_end() {
     let trailer = "Task-Id: 01JB2Q8G5VW3K7M9N4P6R8T0XY\n";
     for (message, expected) in [
         ("", format!("Merge mxd/x/y\n\n{trailer}")),
@@ -22,6 +22,6 @@ fn a_message_names_its_task_once_and_below_its_text() {
         ("Subject\n\nSigned-off-by: Ann", format!("Subject\n\nSigned-off-by: Ann\n{trailer}")),
         ("Subject\n\nTask-Id: other", "Subject\n\nTask-Id: other\n".to_owned()),
     ] {
-        assert_eq!(with_trailer(&landing(message)), expected, "{message:?}");
+        assert_eq!(with_trailer(&request(message)), expected, "{message:?}");
     }
 }

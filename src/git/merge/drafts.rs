@@ -1,12 +1,12 @@
-//! What becomes of drafts of solved conflicts that nobody needs any more. A draft as it was written can be written again;
-//! one that the person has worked on is theirs, and is never removed here.
+//! Cleans up drafts of conflict resolutions. An unedited draft can be written again; one that the user edited is never
+//! removed here.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::solve::{DRAFTS, LIST, MADE_OF, SOLVING, decided, made_of};
+use super::solve::{DRAFTS, LIST, ORIGINS, SOLVING, read_decisions, read_origins};
 use crate::base::TaskId;
 use crate::git::anchor;
 use crate::git::dir::Dir;
@@ -14,19 +14,18 @@ use crate::git::error::{Error, blocking};
 use crate::git::repo_file;
 use crate::git::worktree::Worktrees;
 
-/// The drafts of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drafts {
-    /// Nothing: the folder is not called like one of ours.
+pub struct TaskDrafts {
+    /// `None` if the folder is not named after a task.
     pub task: Option<TaskId>,
     pub path: PathBuf,
-    /// Files that are not as they were written: the person has worked on them.
+    /// Files that the user edited.
     pub edited: Vec<PathBuf>,
 }
 
 impl Worktrees {
-    /// Lists the drafts that there are, whoever they belong to.
-    pub async fn drafts(&self) -> Result<Vec<Drafts>, Error> {
+    /// Lists all drafts.
+    pub async fn drafts(&self) -> Result<Vec<TaskDrafts>, Error> {
         let folder = self.folder.join(SOLVING);
         blocking(move || {
             anchor::refuse_link_to_folder(&folder)?;
@@ -35,55 +34,55 @@ impl Worktrees {
         .await
     }
 
-    /// Removes a task's drafts as far as they can be written again. Returns what stays.
-    pub async fn drop_drafts(&self, task: TaskId) -> Result<Option<Drafts>, Error> {
-        let (path, all) = (self.solving(task), self.folder()?);
+    /// Removes a task's drafts unless the user edited them. Returns the drafts that stay.
+    pub async fn drop_drafts(&self, task: TaskId) -> Result<Option<TaskDrafts>, Error> {
+        let (path, all) = (self.drafts_folder(task), self.folder()?);
         blocking(move || {
             let edited = edited(&path)?;
             if !edited.is_empty() {
-                return Ok(Some(Drafts { task: Some(task), path, edited }));
+                return Ok(Some(TaskDrafts { task: Some(task), path, edited }));
             }
             remove(&all, task).map(|()| None)
         })
         .await
     }
 
-    /// Forgets what was solved: it is in a commit.
-    pub(super) async fn forget_solving(&self, task: TaskId) -> Result<(), Error> {
+    /// Removes a task's drafts after their content was committed.
+    pub(super) async fn remove_drafts(&self, task: TaskId) -> Result<(), Error> {
         let all = self.folder()?;
         blocking(move || remove(&all, task)).await
     }
 }
 
-fn list(folder: &Path) -> Result<Vec<Drafts>, Error> {
+fn list(folder: &Path) -> Result<Vec<TaskDrafts>, Error> {
     let mut all = Vec::new();
     for path in inside(folder)? {
         let task = path.file_name().and_then(|name| name.to_str()?.parse().ok());
-        all.push(Drafts { task, edited: edited(&path)?, path });
+        all.push(TaskDrafts { task, edited: edited(&path)?, path });
     }
     Ok(all)
 }
 
-/// Returns the files that are not as they were written. What we have never written counts: an editor's copy may be all that
-/// is left of an hour's work.
+/// Returns the files that differ from what we wrote. Files that we never wrote count: an editor's backup may be all
+/// that is left of the user's work.
 fn edited(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let made = made_of(folder);
+    let origin = read_origins(folder);
     let mut found = Vec::new();
-    let mut waiting = vec![folder.to_owned()];
-    while let Some(path) = waiting.pop() {
+    let mut pending = vec![folder.to_owned()];
+    while let Some(path) = pending.pop() {
         if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            waiting.extend(inside(&path)?);
+            pending.extend(inside(&path)?);
             continue;
         }
         let below = path.strip_prefix(folder).unwrap_or(&path);
-        let untouched = if below == Path::new(MADE_OF) {
+        let untouched = if below == Path::new(ORIGINS) {
             true
         } else if below == Path::new(LIST) {
-            decided(folder).is_empty()
+            read_decisions(folder).is_empty()
         } else {
-            let made = below.strip_prefix(DRAFTS).ok().and_then(|draft| made.get(draft));
-            made.is_some_and(|made| {
-                repo_file::read_plain(&path, u64::MAX).is_some_and(|content| made.is_as_drafted(&content))
+            let origin = below.strip_prefix(DRAFTS).ok().and_then(|draft| origin.get(draft));
+            origin.is_some_and(|origin| {
+                repo_file::read_plain(&path, u64::MAX).is_some_and(|content| origin.is_unedited(&content))
             })
         };
         if !untouched && path.symlink_metadata().is_ok() {
@@ -102,7 +101,7 @@ fn remove(all: &Dir, task: TaskId) -> Result<(), Error> {
     };
     let name = OsString::from(task.to_string());
     solving.remove_tree(&name).map_err(Error::disk("remove", solving.path().join(&name)))?;
-    // The folder around it goes with the last one.
+    // Fails unless this was the last one.
     let _ = all.remove_dir(OsStr::new(SOLVING));
     Ok(())
 }

@@ -1,7 +1,9 @@
-//! What a worktree holds that is nowhere else, kept under `refs/mxd/archive/<task-id>` before the worktree goes.
+//! Archives: work that exists only in a worktree, saved under `refs/mxd/archive/<task-id>` before the worktree is
+//! removed.
 //!
-//! The archive is a commit: its tree is the state of the files, its first parent the last commit of the worktree. Further
-//! parents keep what would otherwise be lost: the tip of the branch if the worktree stood elsewhere, an earlier archive.
+//! An archive is a commit: its tree is the state of the files, its first parent the last commit of the worktree.
+//! Further parents protect what would otherwise be lost: the tip of the branch if the worktree was elsewhere, an
+//! earlier archive.
 
 use std::path::Path;
 
@@ -9,31 +11,31 @@ use git2::{Oid, Repository};
 
 use super::Worktrees;
 use crate::base::TaskId;
-use crate::git::capture::{LeftOut, capture};
 use crate::git::entry::Head;
 use crate::git::error::{Error, blocking};
 use crate::git::program::Checkout;
 use crate::git::refs;
 use crate::git::status;
+use crate::git::tree_capture::{LeftOut, capture};
 
-/// Where archives are kept.
+/// The ref prefix of archives.
 pub const ARCHIVE: &str = "refs/mxd/archive/";
-/// The line in the message of an archive that holds more than commits.
+/// The line in the message of an archive with uncommitted files.
 pub(super) const UNCOMMITTED: &str = "Uncommitted: yes\n";
 const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
-/// What an archive of a worktree came to.
+/// Result of archiving a worktree.
 #[derive(Debug, Default)]
 pub(super) struct Archived {
-    /// The archive. Nothing: there was nothing to keep.
+    /// The archive commit. `None` if there was nothing to save.
     pub(super) commit: Option<String>,
-    /// The tip of the branch that is safe now.
+    /// The tip of the branch, which is safe now.
     pub(super) tip: Option<Oid>,
-    /// What could not be kept in it.
+    /// Paths that could not be archived.
     pub(super) left_out: Vec<LeftOut>,
 }
 
-struct Facts {
+struct BranchFacts {
     head: Option<Oid>,
     tip: Option<Oid>,
     previous: Option<Oid>,
@@ -41,7 +43,7 @@ struct Facts {
 }
 
 impl Worktrees {
-    /// Archives the checkout of a task, or only its branch if there is no checkout any more.
+    /// Archives the checkout of a task, or only its branch if the checkout is gone.
     pub(super) async fn archive(
         &self,
         task: TaskId,
@@ -58,7 +60,7 @@ impl Worktrees {
             for commit in [head, tip].into_iter().flatten() {
                 merged &= refs::is_merged(&repository, commit, &bases)?;
             }
-            Ok(Facts { head, tip, previous: refs::target(&repository, &refs::archive_ref(task))?, merged })
+            Ok(BranchFacts { head, tip, previous: refs::target(&repository, &refs::archive_ref(task))?, merged })
         })
         .await?;
         let Some(head) = facts.head else { return Ok(Archived::default()) };
@@ -72,11 +74,11 @@ impl Worktrees {
             captured = Some(state.tree);
         }
         let (main, previous) = (self.main.clone(), facts.previous);
-        let (tree, kept) = blocking(move || {
+        let (tree, existing) = blocking(move || {
             let repository = main.open()?;
             let committed = repository.find_commit(head).map_err(Error::read(&main.path))?.tree_id();
             let tree = captured.unwrap_or(committed);
-            // Without a checkout, whatever an earlier archive of the same commit holds is more than what is left here.
+            // Without a checkout, an earlier archive of the same commit has more than what is left here.
             let holds = |archive: Oid| {
                 let archive = repository.find_commit(archive).ok()?;
                 let same_tree = captured.is_none() || archive.tree_id() == tree;
@@ -85,11 +87,11 @@ impl Worktrees {
             Ok((tree, previous.and_then(holds)))
         })
         .await?;
-        if !dirty && facts.merged && kept.is_none() {
+        if !dirty && facts.merged && existing.is_none() {
             return Ok(Archived { commit: None, tip: facts.tip, left_out });
         }
-        if let Some(kept) = kept {
-            return Ok(Archived { commit: Some(kept.to_string()), tip: facts.tip, left_out });
+        if let Some(existing) = existing {
+            return Ok(Archived { commit: Some(existing.to_string()), tip: facts.tip, left_out });
         }
         let mark = if dirty { UNCOMMITTED } else { "" };
         let message = format!("mxd: archive of task {task}\n\nBranch: {branch}\n{mark}");
@@ -97,19 +99,19 @@ impl Worktrees {
         for parent in [facts.tip.filter(|tip| *tip != head), facts.previous].into_iter().flatten() {
             call = call.argument("-p").argument(parent.to_string());
         }
-        let commit = call.by_ourselves().durable().line().await?;
+        let commit = call.with_own_identity().durable().line().await?;
         let seen = facts.previous.map_or(NO_COMMIT.to_owned(), |previous| previous.to_string());
         let _entries = self.entries.lock().await;
         let name = refs::archive_ref(task);
         self.main
             .git(["update-ref", "--no-deref", "-m", "mxd: archive", &name, &commit, &seen])
             .durable()
-            .run_patiently()
+            .run_with_retries()
             .await?;
         Ok(Archived { commit: Some(commit), tip: facts.tip, left_out })
     }
 
-    /// Returns the submodules that have a checkout of their own here: what was done in them is not in our archive.
+    /// Returns the submodules with their own checkout here: changes in them are not in our archive.
     async fn submodules(&self, checkout: &Checkout) -> Result<Vec<LeftOut>, Error> {
         let checkout = checkout.clone();
         blocking(move || {
@@ -119,13 +121,13 @@ impl Worktrees {
             let links = index.iter().filter(|entry| entry.mode == link).map(|entry| {
                 std::path::PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(entry.path))
             });
-            Ok(links.filter(|path| has_own_work(&checkout.path.join(path))).map(LeftOut::Repository).collect())
+            Ok(links.filter(|path| is_initialised(&checkout.path.join(path))).map(LeftOut::Repository).collect())
         })
         .await
     }
 }
 
-/// Returns the commit that a checkout stands on.
+/// Returns the commit that a checkout is on.
 fn head_commit(repository: &Repository, checkout: &Checkout) -> Option<Oid> {
     match crate::git::entry::head(&checkout.git_dir) {
         Head::Branch(branch) => refs::branch_tip(repository, &branch).ok().flatten(),
@@ -134,7 +136,7 @@ fn head_commit(repository: &Repository, checkout: &Checkout) -> Option<Oid> {
     }
 }
 
-/// Tells whether a submodule's folder is a repository. One that was never filled is an empty folder.
-fn has_own_work(folder: &Path) -> bool {
+/// Returns true if a submodule's folder is a repository. One that was never initialised is an empty folder.
+fn is_initialised(folder: &Path) -> bool {
     folder.join(".git").exists()
 }

@@ -1,4 +1,4 @@
-//! Making a worktree, and making sure that one stands: look, decide (see `situation`), act, look again.
+//! Creates and repairs a worktree: inspect, decide (see `worktree_diagnosis`), act, inspect again.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,40 +8,42 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 
-use super::{Standing, Start, Wanted, Worktrees};
+use super::{BranchStart, WorktreeSpec, WorktreeState, Worktrees};
 use crate::base::TaskId;
 use crate::git::anchor;
 use crate::git::dir::Dir;
-use crate::git::entry::{self, BEING_MADE, Entry, Head};
+use crate::git::entry::{self, BEING_MADE, Head, WorktreeEntry};
 use crate::git::error::{Error, blocking};
 use crate::git::refs;
-use crate::git::situation::{Folder, Noted, Origin, Plan, Situation, Why};
 use crate::git::status;
+use crate::git::worktree_diagnosis::{
+    CheckoutOrigin, EntryState, Folder, RecreateReason, RepairStep, WorktreeDiagnosis,
+};
 use crate::git::worktree_files::remove_if_there;
 
-/// How many repairs may follow one another before it is clear that they do not help.
-const REPAIRS: usize = 5;
+/// The most repairs in a row before giving up.
+const MAX_REPAIRS: usize = 5;
 
 impl Worktrees {
-    /// Makes a worktree on its branch, and the branch if there is none. Finishes what an earlier call left half made,
-    /// makes whole what was taken away meanwhile, and says what had to be done; does nothing if it stands. A worktree on
-    /// another branch is reported and left alone. To be called while nothing of the task runs.
-    pub async fn create(&self, wanted: &Wanted, start: &Start) -> Result<Standing, Error> {
-        let _place = self.place(&wanted.path).await;
+    /// Creates a worktree on its branch, and the branch if there is none. Finishes an interrupted creation, repairs
+    /// what is missing, and reports what was done. Does nothing if the worktree is in order. Reports a worktree on
+    /// another branch and leaves it alone. Call it while nothing of the task runs.
+    pub async fn create(&self, spec: &WorktreeSpec, start: &BranchStart) -> Result<WorktreeState, Error> {
+        let _lock = self.lock_worktree(&spec.path).await;
         let start = self.resolve(start).await?;
-        self.settle(wanted, Some(&start)).await
+        self.ensure(spec, Some(&start)).await
     }
 
-    /// Returns the commit that a start names.
-    pub async fn resolve(&self, start: &Start) -> Result<String, Error> {
+    /// Resolves the start of a branch to a commit.
+    pub async fn resolve(&self, start: &BranchStart) -> Result<String, Error> {
         let (main, start) = (self.main.clone(), start.clone());
         blocking(move || {
             let repository = main.open()?;
             let id = match &start {
-                Start::Branch(branch) => {
+                BranchStart::Branch(branch) => {
                     refs::branch_tip(&repository, branch)?.ok_or_else(|| Error::NoBranch(branch.clone()))?
                 }
-                Start::Commit(commit) => {
+                BranchStart::Commit(commit) => {
                     let missing = |_| Error::NoCommit(commit.clone());
                     repository.revparse_single(commit).and_then(|found| found.peel_to_commit()).map_err(missing)?.id()
                 }
@@ -51,96 +53,96 @@ impl Worktrees {
         .await
     }
 
-    pub(super) async fn settle(&self, wanted: &Wanted, start: Option<&str>) -> Result<Standing, Error> {
-        let mut done: Option<Standing> = None;
-        let mut note = |standing: Standing| {
-            // The first reason is the one that explains the others.
+    pub(super) async fn ensure(&self, spec: &WorktreeSpec, start: Option<&str>) -> Result<WorktreeState, Error> {
+        let mut done: Option<WorktreeState> = None;
+        let mut record = |state: WorktreeState| {
+            // The first reason explains the later ones.
             if done.is_none() {
-                done = Some(standing);
+                done = Some(state);
             }
         };
-        for _ in 0..REPAIRS {
-            let situation = self.look(wanted).await?;
-            let plan = situation.plan(&wanted.branch);
-            tracing::debug!(task = %wanted.task, ?situation, ?plan, "worktree");
-            match plan {
-                Plan::Stands => {
-                    let checkout = self.checkout(&wanted.path).await?;
-                    self.mend_checkout(&checkout, &wanted.branch).await?;
-                    if self.revive_branch(wanted).await? {
-                        note(again(Why::BranchLost, None));
+        for _ in 0..MAX_REPAIRS {
+            let diagnosis = self.diagnose(spec).await?;
+            let step = diagnosis.next_step(&spec.branch);
+            tracing::debug!(task = %spec.task, ?diagnosis, ?step, "worktree");
+            match step {
+                RepairStep::Done => {
+                    let checkout = self.checkout(&spec.path).await?;
+                    self.repair_checkout(&checkout, &spec.branch).await?;
+                    if self.recreate_branch(spec).await? {
+                        record(recreated(RecreateReason::BranchLost, None));
                     }
-                    return Ok(done.unwrap_or(Standing::Present));
+                    return Ok(done.unwrap_or(WorktreeState::Present));
                 }
-                Plan::StandsElsewhere(head) => return self.elsewhere(wanted, head).await,
-                Plan::Finish => {
-                    self.fill(wanted).await?;
-                    note(Standing::Created);
+                RepairStep::OtherHead(head) => return self.state_of_head(spec, head).await,
+                RepairStep::Finish => {
+                    self.fill(spec).await?;
+                    record(WorktreeState::Created);
                 }
-                Plan::Add(why) => {
-                    note(why.map_or(Standing::Created, |why| again(why, None)));
-                    self.add(wanted, start).await?;
-                    self.fill(wanted).await?;
+                RepairStep::Add(reason) => {
+                    record(reason.map_or(WorktreeState::Created, |reason| recreated(reason, None)));
+                    self.add(spec, start).await?;
+                    self.fill(spec).await?;
                 }
-                Plan::Renew(why) => {
-                    note(why.map_or(Standing::Created, |why| again(why, None)));
-                    self.forget(&wanted.path).await?;
+                RepairStep::Renew(reason) => {
+                    record(reason.map_or(WorktreeState::Created, |reason| recreated(reason, None)));
+                    self.remove_entry(&spec.path).await?;
                 }
-                Plan::Refill(why) => {
-                    if !self.refill(wanted).await? {
-                        return Ok(done.unwrap_or(Standing::Present));
+                RepairStep::Refill(reason) => {
+                    if !self.refill(spec).await? {
+                        return Ok(done.unwrap_or(WorktreeState::Present));
                     }
-                    note(again(why, None));
+                    record(recreated(reason, None));
                 }
-                Plan::Relink(why) => {
-                    self.relink(&wanted.path).await?;
-                    note(again(why, None));
+                RepairStep::Relink(reason) => {
+                    self.relink(&spec.path).await?;
+                    record(recreated(reason, None));
                 }
-                Plan::SetAside(why) => {
-                    let aside = self.set_aside(&wanted.path).await?;
-                    note(again(why, Some(aside)));
+                RepairStep::SetAside(reason) => {
+                    let aside = self.set_aside(&spec.path).await?;
+                    record(recreated(reason, Some(aside)));
                 }
-                Plan::MoveBack(from) => {
-                    self.move_back(&from, &wanted.path).await?;
-                    note(again(Why::Moved(from), None));
+                RepairStep::MoveBack(from) => {
+                    self.move_back(&from, &spec.path).await?;
+                    record(recreated(RecreateReason::Moved(from), None));
                 }
-                Plan::Busy(path) => return Err(Error::BranchBusy { branch: wanted.branch.clone(), path }),
-                Plan::InTheWay => {
-                    anchor::refuse_link(&wanted.path)?;
-                    return Err(Error::InTheWay(wanted.path.clone()));
+                RepairStep::Busy(path) => return Err(Error::BranchBusy { branch: spec.branch.clone(), path }),
+                RepairStep::InTheWay => {
+                    anchor::refuse_link(&spec.path)?;
+                    return Err(Error::InTheWay(spec.path.clone()));
                 }
             }
         }
         Err(Error::Refused(format!(
-            "the worktree {} does not hold still; is somebody else changing it?",
-            wanted.path.display()
+            "the worktree {} keeps changing; is another program modifying it?",
+            spec.path.display()
         )))
     }
 
-    async fn look(&self, wanted: &Wanted) -> Result<Situation, Error> {
-        let (main, wanted) = (self.main.clone(), wanted.clone());
+    async fn diagnose(&self, spec: &WorktreeSpec) -> Result<WorktreeDiagnosis, Error> {
+        let (main, spec) = (self.main.clone(), spec.clone());
         blocking(move || {
-            let path = entry::plain(&wanted.path);
+            let path = entry::plain(&spec.path);
             let mut entries = entry::all(&main.common)?;
-            // Killed before it noted where the worktree is: nobody but the making of this one uses its name.
+            // Left by a kill before the path was recorded. Only the creation of this worktree uses the name.
             for half in entries.extract_if(.., |entry| entry.path.is_none() && entry.is_named_after(&path)) {
                 fs::remove_dir_all(&half.git_dir).map_err(Error::disk("remove the half-made entry", &half.git_dir))?;
             }
             let entry = entries.iter().find(|entry| entry.path.as_ref() == Some(&path));
-            let elsewhere = elsewhere(&entries, &path, &wanted.branch).or_else(|| {
-                has_branch(&entry::head(&main.git_dir), &wanted.branch).then_some((main.path, Origin::Theirs))
+            let elsewhere = elsewhere(&entries, &path, &spec.branch).or_else(|| {
+                has_branch(&entry::head(&main.git_dir), &spec.branch).then_some((main.path, CheckoutOrigin::Theirs))
             });
             let folder = folder(&path, entry, &main.common)?;
-            let entry = entry.map(|entry| Noted { head: entry.head.clone(), being_made: entry.is_being_made() });
-            Ok(Situation { folder, entry, elsewhere })
+            let entry = entry.map(|entry| EntryState { head: entry.head.clone(), being_made: entry.is_being_made() });
+            Ok(WorktreeDiagnosis { folder, entry, elsewhere })
         })
         .await
     }
 
-    /// Notes the worktree and its branch in the repository. Writes no file but its `.git`.
-    async fn add(&self, wanted: &Wanted, start: Option<&str>) -> Result<(), Error> {
+    /// Adds the worktree's entry and its branch. Writes no file but its `.git`.
+    async fn add(&self, spec: &WorktreeSpec, start: Option<&str>) -> Result<(), Error> {
         let _entries = self.entries.lock().await;
-        let (main, branch, start) = (self.main.clone(), wanted.branch.clone(), start.map(str::to_owned));
+        let (main, branch, start) = (self.main.clone(), spec.branch.clone(), start.map(str::to_owned));
         blocking(move || {
             let repository = main.open()?;
             if refs::branch_tip(&repository, &branch)?.is_some() {
@@ -151,35 +153,35 @@ impl Worktrees {
         })
         .await?;
         let arguments = ["worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", BEING_MADE, "--"];
-        let call = self.main.git(arguments).argument(&wanted.path).argument(&wanted.branch);
-        call.run_patiently().await.map(drop)
+        let call = self.main.git(arguments).argument(&spec.path).argument(&spec.branch);
+        call.run_with_retries().await.map(drop)
     }
 
-    /// Writes the worktree's files and marks it as made. Until the mark is there, the next call does it again.
-    async fn fill(&self, wanted: &Wanted) -> Result<(), Error> {
-        let found = self.entry_of(&wanted.path).await?.ok_or_else(|| Error::InTheWay(wanted.path.clone()))?;
-        let checkout = found.checkout(&wanted.path, &self.main.common);
-        // Nobody has worked here yet: a lock is the leftover of an interrupted filling.
+    /// Writes the worktree's files and marks it as complete. Without the mark, the next call does it again.
+    async fn fill(&self, spec: &WorktreeSpec) -> Result<(), Error> {
+        let found = self.entry_of(&spec.path).await?.ok_or_else(|| Error::InTheWay(spec.path.clone()))?;
+        let checkout = found.checkout(&spec.path, &self.main.common);
+        // No work happened here yet, so a lock is left from an interrupted fill.
         remove_if_there(&found.git_dir.join("index.lock"))?;
         let reset = checkout.git(["reset", "--hard", "--quiet", "--no-recurse-submodules"]);
         reset.long(self.records.as_deref()).fetching().run().await?;
-        mark_as_made(&found.git_dir, wanted.task)
+        mark_complete(&found.git_dir, spec.task)
     }
 
-    /// Writes the files of the index. Tells whether there were any.
-    async fn refill(&self, wanted: &Wanted) -> Result<bool, Error> {
-        let checkout = self.checkout(&wanted.path).await?;
+    /// Writes the files of the index. Returns true if there are any.
+    async fn refill(&self, spec: &WorktreeSpec) -> Result<bool, Error> {
+        let checkout = self.checkout(&spec.path).await?;
         let call = if checkout.git_dir.join("index").exists() {
             checkout.git(["checkout-index", "--all", "--quiet"])
         } else {
             checkout.git(["reset", "--hard", "--quiet", "--no-recurse-submodules"])
         };
         call.long(self.records.as_deref()).fetching().run().await?;
-        Ok(fs::read_dir(&wanted.path).map_err(Error::disk("list", &wanted.path))?.count() > 1)
+        Ok(fs::read_dir(&spec.path).map_err(Error::disk("list", &spec.path))?.count() > 1)
     }
 
-    /// Removes a worktree's entry, whose folder is gone or holds nothing but its link.
-    pub(super) async fn forget(&self, path: &Path) -> Result<(), Error> {
+    /// Removes a worktree's entry, whose folder is gone or contains only its `.git` file.
+    pub(super) async fn remove_entry(&self, path: &Path) -> Result<(), Error> {
         let _entries = self.entries.lock().await;
         let (path, found) = (path.to_owned(), self.entry_of(path).await?);
         blocking(move || {
@@ -194,7 +196,7 @@ impl Worktrees {
                     return Err(Error::disk("remove", &path)(error));
                 }
             }
-            // As `git worktree remove` does it; that would also delete whatever stands at the path by now.
+            // What `git worktree remove` does, which would also delete whatever is at the path by now.
             if let Some(entry) = found {
                 fs::remove_dir_all(&entry.git_dir).map_err(Error::disk("remove", &entry.git_dir))?;
                 let _ = entry.git_dir.parent().map(fs::remove_dir);
@@ -223,26 +225,26 @@ impl Worktrees {
 
     async fn move_back(&self, from: &Path, path: &Path) -> Result<(), Error> {
         let _entries = self.entries.lock().await;
-        // Into a folder that exists, git would move it one level deeper.
+        // Git would move it into an existing folder.
         let _ = fs::remove_dir(path);
         let call = self.main.git(["worktree", "move", "--force", "--force", "--"]).argument(from).argument(path);
-        call.run_patiently().await.map(drop)
+        call.run_with_retries().await.map(drop)
     }
 
-    async fn elsewhere(&self, wanted: &Wanted, head: Head) -> Result<Standing, Error> {
-        let checkout = self.checkout(&wanted.path).await?;
+    async fn state_of_head(&self, spec: &WorktreeSpec, head: Head) -> Result<WorktreeState, Error> {
+        let checkout = self.checkout(&spec.path).await?;
         Ok(match head {
-            Head::Branch(branch) => Standing::OtherBranch(branch),
+            Head::Branch(branch) => WorktreeState::OtherBranch(branch),
             Head::Detached(_) | Head::Unreadable => {
-                Standing::Detached { operation: status::operation(&checkout.git_dir) }
+                WorktreeState::Detached { operation: status::operation(&checkout.git_dir) }
             }
         })
     }
 
-    /// Makes the branch again that a standing worktree is on, where the worktree last stood. Tells whether it had to.
-    async fn revive_branch(&self, wanted: &Wanted) -> Result<bool, Error> {
-        let checkout = self.checkout(&wanted.path).await?;
-        let (branch, task) = (wanted.branch.clone(), wanted.task);
+    /// Recreates the missing branch of an existing worktree, at the worktree's last commit. Returns true if it did.
+    async fn recreate_branch(&self, spec: &WorktreeSpec) -> Result<bool, Error> {
+        let checkout = self.checkout(&spec.path).await?;
+        let (branch, task) = (spec.branch.clone(), spec.task);
         blocking(move || {
             let repository = checkout.open()?;
             if refs::branch_tip(&repository, &branch)?.is_some() {
@@ -259,24 +261,24 @@ impl Worktrees {
     }
 }
 
-fn again(why: Why, aside: Option<PathBuf>) -> Standing {
-    Standing::Recreated { why, aside }
+fn recreated(reason: RecreateReason, aside: Option<PathBuf>) -> WorktreeState {
+    WorktreeState::Recreated { why: reason, aside }
 }
 
 fn has_branch(head: &Head, branch: &str) -> bool {
     matches!(head, Head::Branch(name) if name == branch)
 }
 
-/// Finds another checkout that has the branch.
-fn elsewhere(entries: &[Entry], path: &Path, branch: &str) -> Option<(PathBuf, Origin)> {
+/// Finds another checkout with the branch.
+fn elsewhere(entries: &[WorktreeEntry], path: &Path, branch: &str) -> Option<(PathBuf, CheckoutOrigin)> {
     entries.iter().filter(|entry| has_branch(&entry.head, branch)).find_map(|entry| {
         let other = entry.path.as_ref().filter(|other| *other != path)?;
         let ours = entry.is_named_after(path) && other.is_dir();
-        Some((other.clone(), if ours { Origin::Ours } else { Origin::Theirs }))
+        Some((other.clone(), if ours { CheckoutOrigin::Ours } else { CheckoutOrigin::Theirs }))
     })
 }
 
-fn folder(path: &Path, entry: Option<&Entry>, common: &Path) -> Result<Folder, Error> {
+fn folder(path: &Path, entry: Option<&WorktreeEntry>, common: &Path) -> Result<Folder, Error> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Folder::Missing),
         Err(error) => return Err(Error::disk("look at", path)(error)),
@@ -301,8 +303,8 @@ fn folder(path: &Path, entry: Option<&Entry>, common: &Path) -> Result<Folder, E
     })
 }
 
-/// Replaces the lock of a worktree that is being made by one that keeps it from being pruned.
-fn mark_as_made(git_dir: &Path, task: TaskId) -> Result<(), Error> {
+/// Replaces the lock of an incomplete worktree by one that protects it from pruning.
+fn mark_complete(git_dir: &Path, task: TaskId) -> Result<(), Error> {
     let (draft, lock) = (git_dir.join("locked.mxd"), git_dir.join("locked"));
     fs::write(&draft, format!("mxd: the worktree of task {task}\n")).map_err(Error::disk("write", &draft))?;
     fs::rename(&draft, &lock).map_err(Error::disk("write", lock))

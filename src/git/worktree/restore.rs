@@ -1,5 +1,5 @@
-//! Bringing a task's work back from its archive or its branch: branch, worktree, and what was not committed, as
-//! uncommitted changes.
+//! Restores a task's work from its archive or its branch: branch, worktree, and uncommitted files as uncommitted
+//! changes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,35 +7,35 @@ use std::path::PathBuf;
 use git2::{Oid, Repository};
 
 use super::archive::UNCOMMITTED;
-use super::{Standing, Wanted, Worktrees};
-use crate::git::capture::capture;
+use super::{WorktreeSpec, WorktreeState, Worktrees};
 use crate::git::error::{Error, blocking};
 use crate::git::refs;
 use crate::git::status;
+use crate::git::tree_capture::capture;
 use crate::git::worktree_files;
 
-/// What became of the part of the work that was not committed.
+/// The fate of the uncommitted files in a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Uncommitted {
     /// There was none.
     None,
-    /// These files are changed in the worktree, as they were.
+    /// These files are changed in the worktree again.
     Restored(Vec<PathBuf>),
-    /// The branch has moved on since. The files are in the archive, and the worktree does not have them.
-    Kept { archive: String },
+    /// The branch has moved on since. The files are only in the archive.
+    Archived { archive: String },
 }
 
-/// What was brought back.
+/// Result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
-    pub standing: Standing,
+pub struct RestoreOutcome {
+    pub worktree: WorktreeState,
     pub uncommitted: Uncommitted,
 }
 
 struct Archive {
     id: Oid,
     head: Oid,
-    /// It holds more than commits.
+    /// It contains uncommitted files.
     uncommitted: bool,
 }
 
@@ -47,11 +47,11 @@ fn read(repository: &Repository, id: Oid) -> Result<Archive, git2::Error> {
 }
 
 impl Worktrees {
-    /// Brings a task's branch and worktree back. The archive stays. Uncommitted work that is in the worktree already, and
-    /// is not the archive's, is never written over.
-    pub async fn restore(&self, wanted: &Wanted) -> Result<Restored, Error> {
-        let _place = self.place(&wanted.path).await;
-        let (main, task, branch) = (self.main.clone(), wanted.task, wanted.branch.clone());
+    /// Restores a task's branch and worktree. The archive stays. Never overwrites other uncommitted work in the
+    /// worktree.
+    pub async fn restore(&self, spec: &WorktreeSpec) -> Result<RestoreOutcome, Error> {
+        let _lock = self.lock_worktree(&spec.path).await;
+        let (main, task, branch) = (self.main.clone(), spec.task, spec.branch.clone());
         let (archive, tip) = blocking(move || {
             let repository = main.open()?;
             let archive = match refs::target(&repository, &refs::archive_ref(task))? {
@@ -62,36 +62,41 @@ impl Worktrees {
         })
         .await?;
         if archive.is_none() && tip.is_none() {
-            return Err(Error::NothingKept(wanted.task));
+            return Err(Error::NothingSaved(spec.task));
         }
         let start = archive.as_ref().map(|archive| archive.head.to_string());
-        let standing = self.settle(wanted, start.as_deref()).await?;
-        if let Standing::OtherBranch(_) | Standing::Detached { .. } = standing {
-            return Ok(Restored { standing, uncommitted: Uncommitted::None });
+        let worktree = self.ensure(spec, start.as_deref()).await?;
+        if let WorktreeState::OtherBranch(_) | WorktreeState::Detached { .. } = worktree {
+            return Ok(RestoreOutcome { worktree, uncommitted: Uncommitted::None });
         }
-        let Some(archive) = archive else { return Ok(Restored { standing, uncommitted: Uncommitted::None }) };
-        let uncommitted = self.bring_back(wanted, archive, tip).await?;
-        Ok(Restored { standing, uncommitted })
+        let Some(archive) = archive else { return Ok(RestoreOutcome { worktree, uncommitted: Uncommitted::None }) };
+        let uncommitted = self.restore_uncommitted(spec, archive, tip).await?;
+        Ok(RestoreOutcome { worktree, uncommitted })
     }
 
-    async fn bring_back(&self, wanted: &Wanted, archive: Archive, tip: Option<Oid>) -> Result<Uncommitted, Error> {
+    async fn restore_uncommitted(
+        &self,
+        spec: &WorktreeSpec,
+        archive: Archive,
+        tip: Option<Oid>,
+    ) -> Result<Uncommitted, Error> {
         if !archive.uncommitted {
             return Ok(Uncommitted::None);
         }
         if tip.is_some_and(|tip| tip != archive.head) {
-            return Ok(Uncommitted::Kept { archive: archive.id.to_string() });
+            return Ok(Uncommitted::Archived { archive: archive.id.to_string() });
         }
-        let checkout = self.checkout(&wanted.path).await?;
+        let checkout = self.checkout(&spec.path).await?;
         let changed = status::changed_paths(&checkout).await?;
         let now = capture(&checkout, None).await?.tree;
         let here = checkout.clone();
         blocking(move || {
             let repository = here.open()?;
             let failed = Error::read(&here.path);
-            let kept = repository.find_commit(archive.id).and_then(|commit| commit.tree()).map_err(&failed)?;
+            let archived = repository.find_commit(archive.id).and_then(|commit| commit.tree()).map_err(&failed)?;
             let now = repository.find_tree(now).map_err(&failed)?;
-            let missing = worktree_files::changes(&repository, &now, &kept)?;
-            // What an interrupted restore already wrote is no longer missing; what else is changed is somebody's work.
+            let missing = worktree_files::changes(&repository, &now, &archived)?;
+            // Files that an interrupted restore already wrote are not missing; other changes may be work in progress.
             let missing_paths: BTreeSet<_> = missing.iter().map(|change| &change.path).collect();
             let mut others = changed.iter().filter(|path| missing_paths.contains(path));
             if let Some(example) = others.next() {

@@ -1,4 +1,4 @@
-//! What lies in our folder and among our branches that no known task owns, and the undoing of what was never finished.
+//! Finds our worktrees, folders and branches that no known task owns, and undoes interrupted creations.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,45 +7,45 @@ use std::path::{Path, PathBuf};
 use super::Worktrees;
 use super::trash::{ASIDE, TRASH};
 use crate::git::branch;
-use crate::git::entry::{self, Entry, Head};
+use crate::git::entry::{self, Head, WorktreeEntry};
 use crate::git::error::{Error, blocking};
 use crate::git::merge::SOLVING;
 use crate::git::program::Checkout;
 use crate::git::refs;
 
-/// What a task owns, as it was stored.
+/// A task's worktree and branch, as stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Known {
+pub struct OwnedWorktree {
     pub path: PathBuf,
     pub branch: String,
 }
 
-/// Something of ours that nobody owns.
+/// A worktree, folder or branch without an owner.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stray {
     /// A worktree, with the branch it is on.
     Worktree { path: PathBuf, branch: Option<String> },
-    /// A folder among the worktrees that the repository does not know.
+    /// A folder without an entry in the repository.
     Folder(PathBuf),
-    /// A branch of a task.
+    /// A task's branch.
     Branch(String),
-    /// A folder that was to be deleted.
+    /// A folder waiting to be deleted.
     Trash(PathBuf),
-    /// A folder that was moved aside, because it may hold work.
+    /// A folder that was moved aside, because it may contain work.
     Aside(PathBuf),
 }
 
 impl Worktrees {
     /// Lists what no known task owns. Changes nothing.
-    pub async fn stray(&self, known: &[Known]) -> Result<Vec<Stray>, Error> {
+    pub async fn stray(&self, known: &[OwnedWorktree]) -> Result<Vec<Stray>, Error> {
         let (main, folder, known) = (self.main.clone(), self.folder.clone(), known.to_vec());
         blocking(move || {
             let paths: BTreeSet<PathBuf> = known.iter().map(|known| entry::plain(&known.path)).collect();
             let branches: BTreeSet<&str> = known.iter().map(|known| known.branch.as_str()).collect();
             let mut stray = BTreeSet::new();
-            let mut noted = BTreeSet::new();
-            for (path, head) in ours(&entry::all(&main.common)?, &folder) {
-                noted.insert(path.clone());
+            let mut recorded = BTreeSet::new();
+            for (path, head) in worktrees_below(&entry::all(&main.common)?, &folder) {
+                recorded.insert(path.clone());
                 if !paths.contains(&path) {
                     let branch = if let Head::Branch(branch) = head { Some(branch) } else { None };
                     stray.insert(Stray::Worktree { path, branch });
@@ -55,7 +55,7 @@ impl Worktrees {
                 if path.file_name().is_some_and(|name| [TRASH, ASIDE, SOLVING].iter().any(|ours| name == *ours)) {
                     continue;
                 }
-                if !paths.contains(&path) && !noted.contains(&path) {
+                if !paths.contains(&path) && !recorded.contains(&path) {
                     stray.insert(Stray::Folder(path));
                 }
             }
@@ -75,12 +75,12 @@ impl Worktrees {
         .await
     }
 
-    /// Undoes what a crash left half made and no known task owns: nobody has worked there. What a known task owns is
-    /// finished by the next `create`. To be called at the start, before anything is made.
-    pub async fn tidy(&self, known: &[Known]) -> Result<Vec<PathBuf>, Error> {
+    /// Undoes interrupted creations that no known task owns; they contain no work. Those of known tasks are finished by
+    /// the next `create`. Call it at the start, before anything is created.
+    pub async fn tidy(&self, known: &[OwnedWorktree]) -> Result<Vec<PathBuf>, Error> {
         let (main, folder, known) = (self.main.clone(), self.folder.clone(), known.to_vec());
         let half_made = blocking(move || {
-            unlock_unmade(&main, &known)?;
+            unlock_missing_branches(&main, &known)?;
             let paths: BTreeSet<PathBuf> = known.iter().map(|known| entry::plain(&known.path)).collect();
             let entries = entry::all(&main.common)?;
             for entry in entries.iter().filter(|entry| entry.path.is_none() && entry.is_being_made()) {
@@ -93,21 +93,21 @@ impl Worktrees {
         })
         .await?;
         for path in &half_made {
-            let _place = self.place(path).await;
+            let _lock = self.lock_worktree(path).await;
             if path.symlink_metadata().is_ok() {
                 let gone = path.clone();
                 super::trash::delete_later(blocking(move || super::trash::move_beside(&gone, TRASH)).await?);
             }
-            self.forget(path).await?;
+            self.remove_entry(path).await?;
         }
         Ok(half_made)
     }
 }
 
-/// Removes the locks of branches that we died making. Nobody else makes them, so as long as there is no such branch the lock
-/// is ours, and nothing would ever take it away.
-fn unlock_unmade(main: &Checkout, known: &[Known]) -> Result<(), Error> {
-    for Known { branch, .. } in known {
+/// Removes ref locks left by a crash during the creation of a branch. Only we create these branches, so while the
+/// branch does not exist the lock is ours.
+fn unlock_missing_branches(main: &Checkout, known: &[OwnedWorktree]) -> Result<(), Error> {
+    for OwnedWorktree { branch, .. } in known {
         let lock = main.common.join(format!("{}{branch}.lock", refs::HEADS));
         if lock.exists() && refs::branch_tip(&main.open()?, branch)?.is_none() {
             fs::remove_file(&lock).map_err(Error::disk("remove the abandoned lock", &lock))?;
@@ -116,8 +116,8 @@ fn unlock_unmade(main: &Checkout, known: &[Known]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the worktrees below our folder, with what they are on.
-fn ours(entries: &[Entry], folder: &Path) -> Vec<(PathBuf, Head)> {
+/// Returns the worktrees below our folder, with their HEAD.
+fn worktrees_below(entries: &[WorktreeEntry], folder: &Path) -> Vec<(PathBuf, Head)> {
     let with_path = entries.iter().filter_map(|entry| Some((entry.path.clone()?, entry.head.clone())));
     with_path.filter(|(path, _)| path.starts_with(folder)).collect()
 }

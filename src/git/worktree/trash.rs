@@ -1,5 +1,5 @@
-//! Folders on their way out: moved beside their old place in an instant, deleted at leisure. What may hold work that is
-//! nowhere else is moved aside instead, and never deleted by us.
+//! Deletes folders in two steps: an instant move to the trash, and deletion in the background. A folder that may
+//! contain unsaved work is moved aside instead, and never deleted by us.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,14 +11,13 @@ use super::Worktrees;
 use crate::git::dir::{Dir, is_in_the_way, split};
 use crate::git::error::{Error, blocking};
 
-/// Beside the worktrees; a name that no task's folder has.
+/// The trash folder beside the worktrees; no task's folder has this name.
 pub(super) const TRASH: &str = ".trash";
-/// Beside the worktrees: what only a person may delete.
+/// The folder beside the worktrees for what only the user may delete.
 pub(super) const ASIDE: &str = ".aside";
 
 impl Worktrees {
-    /// Deletes what removals left to be deleted. To be called at the start, for what a crash left. Returns the folders that
-    /// could not be deleted.
+    /// Empties the trash. Call it at the start, for what a crash left. Returns the folders that could not be deleted.
     pub async fn empty_trash(&self) -> Result<Vec<PathBuf>, Error> {
         let folder = self.folder()?;
         blocking(move || {
@@ -44,45 +43,44 @@ impl Worktrees {
 
 fn not_a_folder(path: &Path) -> Error {
     Error::Refused(format!(
-        "{} is not a folder but a file or a link; what is deleted is moved there first. Nothing was deleted; remove it and \
-         try again",
+        "{} is a file or a link, but must be a folder (the trash). Nothing was deleted; remove it and try again",
         path.display()
     ))
 }
 
-/// A folder, a file or a link that was moved, with the open folder that it is in now.
-pub(super) struct Moved {
-    home: Dir,
+/// A moved folder, file or link, with the open folder that contains it.
+pub(super) struct MovedEntry {
+    folder: Dir,
     name: OsString,
 }
 
-impl Moved {
+impl MovedEntry {
     pub(super) fn path(&self) -> PathBuf {
-        self.home.path().join(&self.name)
+        self.folder.path().join(&self.name)
     }
 }
 
-/// Moves a folder into another one beside it, under a name that is free. A link is moved itself, not what it leads to.
-pub(super) fn move_beside(path: &Path, beside: &str) -> Result<Moved, Error> {
+/// Moves a path into a folder beside it, under a unique name. A link is moved itself.
+pub(super) fn move_beside(path: &Path, beside: &str) -> Result<MovedEntry, Error> {
     let failed = || Error::disk("move away", path);
     let (above, name) = split(path).map_err(failed())?;
     let folder = Dir::open_linked(above).map_err(failed())?;
-    let home = match folder.make(Path::new(beside)) {
-        Ok(home) => home,
+    let target = match folder.make(Path::new(beside)) {
+        Ok(target) => target,
         Err(error) if is_in_the_way(&error) => return Err(not_a_folder(&above.join(beside))),
         Err(error) => return Err(failed()(error)),
     };
     let mut new = name.to_owned();
     new.push(format!(".{}", Ulid::generate()));
-    folder.rename(name, &home, &new).map_err(failed())?;
-    Ok(Moved { home, name: new })
+    folder.rename(name, &target, &new).map_err(failed())?;
+    Ok(MovedEntry { folder: target, name: new })
 }
 
-/// Deletes a folder in the background. What is not done when the program ends is done at the next start.
-pub(super) fn delete_later(moved: Moved) {
+/// Deletes a folder in the background. What is left when the program exits is deleted at the next start.
+pub(super) fn delete_later(moved: MovedEntry) {
     tokio::task::spawn_blocking(move || {
-        if let Err(error) = moved.home.remove_tree(&moved.name) {
-            tracing::warn!(%error, path = %moved.path().display(), "a removed worktree could not be deleted");
+        if let Err(error) = moved.folder.remove_tree(&moved.name) {
+            tracing::warn!(%error, path = %moved.path().display(), "cannot delete a removed worktree");
         }
     });
 }

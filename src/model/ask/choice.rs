@@ -1,10 +1,9 @@
-//! The choices of an Ask. What a choice means is its id; its label is only shown.
+//! The choices of an Ask. The id of a choice is its meaning; its label is only displayed.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One of the answers that an Ask offers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     pub id: ChoiceId,
@@ -28,27 +27,27 @@ impl fmt::Display for Choice {
     }
 }
 
-/// What choosing an answer means. Sessions store its word, so a word never changes.
+/// The meaning of a choice. Sessions store its word, so a word never changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum ChoiceId {
     /// One of the options that an agent offered with its question, counted from zero.
     Option(usize),
-    /// Try again what failed.
+    /// Retry the failed step.
     Retry,
-    /// Lift the limit, or go on in spite of what was found.
+    /// Lift the limit, or continue despite the finding.
     Continue,
-    /// Go on without the limit for as long as the model has no price.
+    /// Continue without the limit for as long as the model has no price.
     ContinueUnpriced,
-    /// Go on without the summary that could not be made.
+    /// Continue without the summary that could not be made.
     SkipSummary,
-    /// Go on without the setup hook.
+    /// Continue without the setup hook.
     SkipHook,
     /// Run the setup hook from the user's checkout, where they have edited it.
     RunEditedHook,
     /// Accept work whose check fails.
     Accept,
-    /// Give the task up because its check fails.
+    /// Give up the task because its check fails.
     Fail,
     /// End the run.
     Stop,
@@ -59,7 +58,7 @@ pub enum ChoiceId {
     Decline,
     /// Count the work as done, and merge it.
     Merge,
-    /// A word of a later version. Nothing here acts on it.
+    /// A word of a later version. Nothing acts on it.
     Other(String),
 }
 

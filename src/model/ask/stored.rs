@@ -1,10 +1,10 @@
-//! Reading Asks. Earlier versions stored choices as bare labels and put what an Ask is about into its sentences; only here
-//! are those sentences still understood.
+//! Deserializes Asks, including those of earlier versions, which stored choices as bare labels and the subject as
+//! sentences. Only this module parses those sentences.
 
 use serde::Deserialize;
 
 use crate::base::{AskId, Timestamp};
-use crate::model::ask::{Ask, AskMode, BudgetCause, Choice, ChoiceId, Given, LaunchProblem, Subject};
+use crate::model::ask::{Ask, AskMode, AskReply, BudgetCause, Choice, ChoiceId, LaunchProblem, Subject};
 
 #[derive(Deserialize)]
 pub(super) struct StoredAsk {
@@ -36,7 +36,7 @@ enum StoredChoice {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredDefault {
-    Given(Given),
+    Given(AskReply),
     Label(String),
 }
 
@@ -55,8 +55,8 @@ impl From<StoredAsk> for Ask {
         let default = default.map(|default| match default {
             StoredDefault::Given(given) => given,
             StoredDefault::Label(text) => match choices.iter().find(|choice| choice.label == text) {
-                Some(choice) => Given::Choice(choice.id.clone()),
-                None => Given::Text(text),
+                Some(choice) => AskReply::Choice(choice.id.clone()),
+                None => AskReply::Text(text),
             },
         });
         match &mut subject {
@@ -70,7 +70,8 @@ impl From<StoredAsk> for Ask {
     }
 }
 
-/// Returns what a choice without an id meant, by its place where labels varied and by its label elsewhere.
+/// Returns the id of a choice that was stored without one: by its position where labels varied, by its label
+/// elsewhere.
 fn id_of_label(subject: &Subject, at: usize, count: usize, label: &str) -> ChoiceId {
     let of = |ids: &[ChoiceId]| ids.get(at).cloned();
     let known = match subject {
@@ -93,16 +94,16 @@ fn id_of_label(subject: &Subject, at: usize, count: usize, label: &str) -> Choic
     known.unwrap_or_else(|| ChoiceId::Other(label.to_owned()))
 }
 
-/// Returns why a launch failed, from the sentences in which earlier versions kept it.
+/// Returns why a launch failed, from the sentences of earlier versions.
 fn problem_in(question: &str, detail: &str) -> LaunchProblem {
     let hint = |line: &str| line.trim_start().strip_prefix("hint: ").map(str::to_owned);
-    let said: Vec<&str> = detail.lines().filter(|line| hint(line).is_none()).collect();
-    // The title of the task stands before it in quotes.
+    let reason: Vec<&str> = detail.lines().filter(|line| hint(line).is_none()).collect();
+    // The title of the task precedes it in quotes.
     let failed = question.strip_suffix(". Try again?").unwrap_or(question);
     let failed = failed.rsplit_once("\" ").map_or(failed, |(_, failed)| failed);
     LaunchProblem {
         failed: failed.to_owned(),
-        reason: said.join("\n"),
+        reason: reason.join("\n"),
         hints: detail.lines().filter_map(hint).collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! The payloads of events that are not a concept of their own elsewhere in the model.
+//! The payloads of events that are not defined elsewhere in the model.
 
 use std::fmt;
 
@@ -18,13 +18,13 @@ pub struct MessagesConsumed {
     pub ids: Vec<MessageId>,
 }
 
-/// Messages that were taken back before the agent saw them.
+/// Messages that were withdrawn before the agent saw them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessagesWithdrawn {
     pub ids: Vec<MessageId>,
 }
 
-/// What every request of a segment starts with. Frozen until the next compaction, byte for byte.
+/// The fixed start of every request of a segment. Frozen until the next compaction, byte for byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionConfig {
     pub model: String,
@@ -33,12 +33,12 @@ pub struct SessionConfig {
     pub system: SystemPrompt,
     pub cache: CachePolicy,
     pub max_output: u64,
-    /// How hard the model should think, in its vendor's own words. Nothing: the vendor's default.
+    /// The thinking effort, in the vendor's own words. `None` for the vendor's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
 }
 
-/// The system prompt: what all agents share first, what is this agent's own last.
+/// The system prompt: the part that all agents share, then the part of this agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemPrompt {
     pub stable: String,
@@ -46,7 +46,7 @@ pub struct SystemPrompt {
     pub variable: String,
 }
 
-/// How long a vendor should keep a prompt prefix.
+/// How long a vendor should cache a prompt prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CacheLife {
     #[default]
@@ -56,7 +56,7 @@ pub enum CacheLife {
     OneHour,
 }
 
-/// Cache lifetimes, from the front of the prefix to its end. They may only get shorter along it.
+/// Cache lifetimes, from the front of the prefix to its end. They may only get shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachePolicy {
     /// Tools and system prompt.
@@ -71,41 +71,41 @@ impl Default for CachePolicy {
     }
 }
 
-/// What the agent said.
+/// Text of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssistantText {
     pub text: String,
 }
 
-/// What running a tool gave.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub call: String,
     pub name: String,
-    /// What the model sees.
+    /// The content for the model.
     pub content: Content,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// The whole output, where the content is only a part of it.
+    /// The whole output, if the content is only a part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<BlobRef>,
-    /// The process that goes on running.
+    /// The process that keeps running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundRef>,
     /// The background process whose end this result reports. No message reports it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// Where the agent's shell stands from now on: below its worktree, `.` for the top of it, or an absolute path. Nothing:
-    /// where it stood before.
+    /// The new folder of the agent's shell: relative to its worktree, `.` for its root, or absolute. `None` if it did
+    /// not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     pub duration_ms: u64,
 }
 
 impl ToolResult {
-    /// Returns the result of a call that was answered without being run.
+    /// Returns the result of a call that was answered without running it.
     pub fn unrun(call: &OpenCall, text: &str, is_error: bool) -> Self {
         Self {
             call: call.call.clone(),
@@ -129,7 +129,6 @@ pub struct BackgroundRef {
     pub command: String,
 }
 
-/// Why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -139,7 +138,7 @@ pub enum StopReason {
     Refusal,
     Pause,
     ContextOverflow,
-    /// We stopped it: the response so far was kept.
+    /// Matrix stopped it: the response so far was saved.
     Interrupted,
     /// A word that this version does not know.
     Other(String),
@@ -152,7 +151,7 @@ pub struct TurnEnded {
     pub stop: StopReason,
 }
 
-/// Why the context is being summarised.
+/// Why a compaction started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactTrigger {
@@ -161,35 +160,35 @@ pub enum CompactTrigger {
     Overflow,
 }
 
-/// A summary is being made. Without a marker after it, it never happened.
+/// A compaction started. Without a marker after it, it did not happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactStarted {
     pub trigger: CompactTrigger,
 }
 
-/// A summary replaces what lies before its `compact_started`.
+/// A summary replaces the events before its `compact_started`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompactMarker {
     pub summary: String,
     pub tokens_before: u64,
     pub tokens_after: u64,
-    /// What was in force at this point. Filled in by the store, which alone knows what came just before.
+    /// The state at this point. Filled in by the store, which alone knows the preceding events.
     #[serde(default)]
     pub carry: Box<SessionState>,
 }
 
-/// This session continues a copy of another one. The last marker says who the agent is.
+/// This session continues a copy of another one. The last marker determines the agent's identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkMarker {
     pub source: TaskId,
-    /// The last event of the source that was copied.
+    /// The last copied event of the source.
     pub source_event: EventId,
     pub title: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
 
-/// What a log's tail says about how to go on.
+/// The state of a log's tail, which decides how to resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeShape {
@@ -201,7 +200,7 @@ pub enum ResumeShape {
     NeedsRepair,
 }
 
-/// A run took the session up.
+/// A run started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStarted {
     pub shape: ResumeShape,
@@ -209,7 +208,6 @@ pub struct RunStarted {
     pub model: String,
 }
 
-/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
@@ -222,17 +220,17 @@ pub enum Exit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptReason {
-    /// The person stopped it.
+    /// The user stopped it.
     Stopped,
-    /// The program was told to quit.
+    /// The program quit.
     Quit,
     /// The task was reset, closed or deleted.
     TaskGone,
     Budget,
     TurnLimit,
-    /// The model API could not be made to answer.
+    /// The model API did not answer.
     Provider(String),
-    /// The disk did not take an event.
+    /// The disk refused an event.
     Storage(String),
     Internal(String),
 }
@@ -240,10 +238,10 @@ pub enum InterruptReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnded {
     pub exit: Exit,
-    /// What a finished task came to, in its agent's words.
+    /// The result of a finished task, in its agent's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub result: String,
-    /// The event that decided it, where that is older: the user's answer to a question. What was said after it counts.
+    /// The earlier event that decided the exit: the user's answer to a question. Messages after it count as new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided: Option<EventId>,
 }
@@ -262,7 +260,7 @@ pub enum Verdict {
     Failed,
 }
 
-/// The task above has been told, durably, that this one is done.
+/// The parent task has been notified, durably, that this task is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoneNotified {
     pub verdict: Verdict,
@@ -275,35 +273,33 @@ pub struct AskAnswered {
     pub answer: Answer,
 }
 
-/// The question no longer stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskWithdrawn {
     pub id: AskId,
     pub reason: String,
 }
 
-/// The person lets the agent go on beyond a limit, for the rest of the session.
+/// The user allows the agent to exceed a limit, for the rest of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
-    /// The question it answers.
+    /// The answered Ask.
     pub ask: AskId,
     #[serde(flatten)]
     pub grant: Grant,
 }
 
-/// What was allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "grant", rename_all = "snake_case")]
 pub enum Grant {
-    /// So many turns may end, all that ever ended counted, before the person is asked again.
+    /// The total number of turns that may end before the user is asked again.
     Turns { up_to: u64 },
-    /// There is a budget, and this model may be used although its price is not known.
+    /// Under a budget, this model may be used although its price is unknown.
     Unpriced { model: String },
-    /// What every request begins with fills the window, and requests are made all the same.
+    /// Requests may be sent although the fixed prefix fills the context window.
     Overfull,
-    /// So many tasks may be open in the project before the user is asked again.
+    /// The number of tasks that may be open in the project before the user is asked again.
     Tasks { up_to: u32 },
-    /// No more tasks than the limits allow, and no further question about that.
+    /// No tasks beyond the limits, and no further question about that.
     NoMoreTasks,
     /// The task may be declared done, once, although its check fails.
     Unchecked,
@@ -313,8 +309,8 @@ impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Turns { up_to } => write!(f, "may have up to {up_to} turns"),
-            Self::Unpriced { model } => write!(f, "may use {model} without a limit: its price is not known"),
-            Self::Overfull => write!(f, "may go on with a context that is too large"),
+            Self::Unpriced { model } => write!(f, "may use {model} without a limit: its price is unknown"),
+            Self::Overfull => write!(f, "may continue with a context that is too large"),
             Self::Tasks { up_to } => write!(f, "may create tasks until {up_to} are open"),
             Self::NoMoreTasks => write!(f, "may not create more tasks than the limits allow"),
             Self::Unchecked => write!(f, "may be done although its check fails"),
@@ -322,7 +318,7 @@ impl fmt::Display for Grant {
     }
 }
 
-/// Whose money a budget limits.
+/// The scope of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetScope {
@@ -345,13 +341,13 @@ pub struct BudgetExceeded {
     pub limit: MicroUsd,
 }
 
-/// Something went wrong, said so that a person understands it.
+/// An error, worded for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorNote {
     /// A stable word for the kind of failure: `rate_limit`, `network`, `storage` …
     pub class: String,
     pub message: String,
-    /// Set when it will be tried again: this attempt, of so many.
+    /// Set if it will be retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<Attempt>,
 }
@@ -363,13 +359,13 @@ pub struct Attempt {
     pub wait_ms: u64,
 }
 
-/// The log was put in order; each line says one thing that was done.
+/// The log was repaired; each line describes one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
     pub steps: Vec<String>,
 }
 
-/// Why the chain goes on from an older event.
+/// Why the head moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MoveReason {
@@ -379,16 +375,16 @@ pub enum MoveReason {
     Redo,
 }
 
-/// The chain continues from `to`, which is also this event's parent. What came after stays in the file.
+/// The chain continues from `to`, which is also this event's parent. Later events stay in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadMoved {
-    /// Nothing: from the very beginning.
+    /// `None` for the very beginning.
     pub to: Option<EventId>,
-    /// Where the head was, so that the move can be undone. Filled in by the store.
+    /// The old head, so that the move can be undone. Filled in by the store.
     #[serde(default)]
     pub from: Option<EventId>,
     pub reason: MoveReason,
-    /// What is in force after the move: costs stay spent, messages stay sent. Filled in by the store.
+    /// The state after the move: costs stay spent, messages stay sent. Filled in by the store.
     #[serde(default)]
     pub carry: Box<SessionState>,
 }
@@ -400,7 +396,7 @@ pub struct Snapshot {
     pub tree: String,
 }
 
-/// The task's node changed, so that the tree can be rebuilt from sessions alone.
+/// The task's node changed. Recorded so that the tree can be rebuilt from sessions alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum TaskChanged {

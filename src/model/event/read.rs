@@ -1,7 +1,7 @@
-//! Reading a line in one go: the envelope, and the body straight into its type.
+//! Parses a line in one pass: the envelope, and the body straight into its type.
 //!
-//! Only for lines as this version writes them: `type` before `body`, a type it knows, a body it understands. Anything
-//! else is an error here, and is read in two steps, which keep the exact text of what is not understood.
+//! Only for lines as this version writes them: `type` before `body`, a known type, a valid body. Anything else is an
+//! error here, and is parsed in two steps, which preserve the exact text of an unknown body.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::model::event::{Body, Event};
 
-/// An event whose line held no surprise.
+/// An event that was parsed in one pass.
 pub(super) struct Plain(pub(super) Event);
 
 impl<'de> Deserialize<'de> for Plain {
@@ -78,7 +78,7 @@ impl<'de> Visitor<'de> for Line {
     }
 }
 
-/// Reads the value of a field that may be there once.
+/// Deserializes a field that may occur once.
 fn once<'de, T: Deserialize<'de>, M: MapAccess<'de>>(field: &mut Option<T>, map: &mut M) -> Result<(), M::Error> {
     match field.replace(map.next_value()?) {
         None => Ok(()),

@@ -12,7 +12,7 @@ fn in_two_steps(line: &str) -> Option<Event> {
 }
 
 #[test]
-fn a_line_of_ours_reads_the_same_in_one_step_and_in_two() {
+fn one_pass_and_two_pass_parsing_agree() {
     let calls = TEXT
         .replace("assistant_text", "tool_call")
         .replace(r#"{"text":"a \"quoted\" word"}"#, r#"{"call":"c","name":"n","input":{"spelled": 1.0e2}}"#);
@@ -25,14 +25,14 @@ fn a_line_of_ours_reads_the_same_in_one_step_and_in_two() {
 }
 
 #[test]
-fn a_field_of_a_newer_envelope_is_stepped_over() {
+fn an_unknown_envelope_field_is_skipped() {
     let line = TEXT.replace(r#""type""#, r#""mood":{"x":[1]},"type""#);
     assert!(plain(&line).is_some());
     assert_eq!(plain(&line), in_two_steps(&line));
 }
 
 #[test]
-fn what_is_spelled_otherwise_is_left_to_the_careful_reader() {
+fn other_spellings_need_two_passes() {
     let body_first = r#"{"v":1,"id":"01KA5M0000000000000000000A","ts":"2026-11-16T06:11:53.123Z","body":{"text":"x"},"type":"assistant_text"}"#;
     let newer = TEXT.replace("assistant_text", "assistant_song");
     let misshapen = TEXT.replace("\"text\"", "\"words\"");
@@ -46,7 +46,7 @@ fn what_is_spelled_otherwise_is_left_to_the_careful_reader() {
 }
 
 #[test]
-fn a_line_with_a_field_twice_or_missing_is_no_event() {
+fn a_line_with_a_duplicate_or_missing_field_is_no_event() {
     let twice = TEXT.replace(r#""v":1"#, r#""v":1,"v":1"#);
     let two_bodies = TEXT.replace(r#""body""#, r#""body":{"text":"first"},"body""#);
     let without = TEXT.replace(r#""ts":"2026-11-16T06:11:53.123Z","#, "");
@@ -57,7 +57,7 @@ fn a_line_with_a_field_twice_or_missing_is_no_event() {
 }
 
 #[test]
-fn the_opening_of_a_line_names_its_event() {
+fn the_start_of_a_line_identifies_its_event() {
     let event = plain(TEXT).unwrap();
     let written = serde_json::to_vec(&event).unwrap();
     assert!(Event::opens(&written, event.id));

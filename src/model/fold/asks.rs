@@ -1,4 +1,4 @@
-//! Asks that wait for the person, in the order they were raised.
+//! Open Asks, in the order in which they were raised.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,15 +27,15 @@ impl PendingAsks {
         self.0.is_empty()
     }
 
-    pub fn raised(&mut self, ask: &Ask) {
+    pub fn on_raised(&mut self, ask: &Ask) {
         match self.0.iter_mut().find(|pending| pending.id == ask.id) {
             Some(pending) => *pending = ask.clone(),
             None => self.0.push(ask.clone()),
         }
     }
 
-    /// Removes an Ask that was answered or withdrawn.
-    pub fn settled(&mut self, id: AskId) {
+    /// Removes an answered or withdrawn Ask.
+    pub fn remove(&mut self, id: AskId) {
         self.0.retain(|pending| pending.id != id);
     }
 }

@@ -1,12 +1,12 @@
-//! Processes that outlive the tool call that started them and have not been reported as ended.
+//! Background processes that have not been reported as ended.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::Timestamp;
 use crate::model::event::{BackgroundRef, ToolResult};
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 
-/// A process that, as far as the log knows, still runs.
+/// A process that still runs, as far as the log knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningProcess {
     pub id: String,
@@ -34,24 +34,24 @@ impl Background {
         self.0.is_empty()
     }
 
-    /// Takes in a result: a process that it left running, or one whose end it reports.
-    pub fn tool_result(&mut self, result: &ToolResult, at: Timestamp) {
+    /// Adds a process that a result left running, or removes one whose end it reports.
+    pub fn on_tool_result(&mut self, result: &ToolResult, at: Timestamp) {
         if let Some(ended) = &result.ended {
-            self.ended(ended);
+            self.on_ended(ended);
         }
         if let Some(process) = &result.background {
-            self.ended(&process.id);
+            self.on_ended(&process.id);
             self.0.push(RunningProcess { id: process.id.clone(), command: process.command.clone(), since: at });
         }
     }
 
-    pub fn message(&mut self, message: &Message) {
-        if let Source::BackgroundComplete { process, .. } = &message.from {
-            self.ended(process);
+    pub fn on_message(&mut self, message: &Message) {
+        if let MessageSource::BackgroundComplete { process, .. } = &message.from {
+            self.on_ended(process);
         }
     }
 
-    fn ended(&mut self, process: &str) {
+    fn on_ended(&mut self, process: &str) {
         self.0.retain(|running| running.id != process);
     }
 }

@@ -1,4 +1,4 @@
-//! Messages that were sent and not yet consumed, in the order they were sent.
+//! Pending messages, in the order in which they were sent.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,21 +27,20 @@ impl PendingMessages {
         self.0.is_empty()
     }
 
-    /// Takes a message out.
     pub fn take(&mut self, id: MessageId) -> Option<Message> {
         let at = self.0.iter().position(|message| message.id == id)?;
         Some(self.0.remove(at))
     }
 
-    pub fn sent(&mut self, message: &Message) {
+    pub fn on_sent(&mut self, message: &Message) {
         match self.0.iter_mut().find(|pending| pending.id == message.id) {
             Some(pending) => *pending = message.clone(),
             None => self.0.push(message.clone()),
         }
     }
 
-    /// Removes messages that were consumed or withdrawn.
-    pub fn settled(&mut self, ids: &[MessageId]) {
+    /// Removes consumed or withdrawn messages.
+    pub fn remove(&mut self, ids: &[MessageId]) {
         self.0.retain(|pending| !ids.contains(&pending.id));
     }
 }

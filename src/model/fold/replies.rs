@@ -1,28 +1,28 @@
-//! Replies that are waited for. Two sessions say it together: that of whoever was asked has the request, and that of
-//! whoever asked has what was said to it since.
+//! Pending replies. They follow from two sessions: the one of the asked task has the request, the one of the asking
+//! task has the messages that it received since.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::{MessageId, TaskId};
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 
-/// What a session has of requests and of replies.
+/// The requests and received messages of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Replies {
-    /// The last request of each task that wanted a reply from this one. Whether it has got one is not known here.
+    /// The last request of each task that wants a reply from this one. Whether it got one is not known here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     requests: BTreeMap<TaskId, MessageId>,
     /// The last message to this task that may be a reply.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    heard: Option<MessageId>,
+    #[serde(rename = "heard", skip_serializing_if = "Option::is_none")]
+    last_received: Option<MessageId>,
 }
 
 impl Replies {
     pub fn is_empty(&self) -> bool {
-        self.requests.is_empty() && self.heard.is_none()
+        self.requests.is_empty() && self.last_received.is_none()
     }
 
     /// Returns the last request that a task sent to this one.
@@ -30,47 +30,49 @@ impl Replies {
         self.requests.get(&task).copied()
     }
 
-    /// Tells whether the user or another task ever said something to this task, also if it was taken back.
-    pub fn has_heard(&self) -> bool {
-        self.heard.is_some()
+    /// Returns true if the user or another task ever sent a message to this task, even a withdrawn one.
+    pub fn has_received(&self) -> bool {
+        self.last_received.is_some()
     }
 
-    /// Tells whether something was said to this task after its own `request`. Ids grow with time.
-    pub fn has_heard_since(&self, request: MessageId) -> bool {
-        self.heard.is_some_and(|heard| heard > request)
+    /// Returns true if this task received a message after its own `request`. Ids grow with time.
+    pub fn has_received_since(&self, request: MessageId) -> bool {
+        self.last_received.is_some_and(|received| received > request)
     }
 
-    pub fn message(&mut self, message: &Message) {
+    pub fn on_message(&mut self, message: &Message) {
         match &message.from {
-            Source::TaskMessage { task, request_reply, .. } => {
+            MessageSource::TaskMessage { task, request_reply, .. } => {
                 if *request_reply {
                     self.requests.insert(*task, message.id);
                 }
-                self.hear(message.id);
+                self.on_received(message.id);
             }
-            Source::User | Source::Begin | Source::BeginFork | Source::Continue => self.hear(message.id),
-            // Whoever is done waits for nothing.
-            Source::TaskComplete { task, .. } => {
+            MessageSource::User | MessageSource::Begin | MessageSource::BeginFork | MessageSource::Continue => {
+                self.on_received(message.id);
+            }
+            // A finished task waits for no reply.
+            MessageSource::TaskComplete { task, .. } => {
                 self.requests.remove(task);
             }
-            Source::UserMessageForwarded { .. }
-            | Source::TreeChange { .. }
-            | Source::ClarifyResponse { .. }
-            | Source::CrossProject { .. }
-            | Source::BackgroundComplete { .. }
-            | Source::WorkContext
-            | Source::CompactedResume
-            | Source::Compact
-            | Source::Interrupt
-            | Source::Notice => {}
+            MessageSource::UserMessageForwarded { .. }
+            | MessageSource::TreeChange { .. }
+            | MessageSource::ClarifyResponse { .. }
+            | MessageSource::CrossProject { .. }
+            | MessageSource::BackgroundComplete { .. }
+            | MessageSource::WorkContext
+            | MessageSource::CompactedResume
+            | MessageSource::Compact
+            | MessageSource::Interrupt
+            | MessageSource::Notice => {}
         }
     }
 
-    pub fn withdrawn(&mut self, ids: &[MessageId]) {
+    pub fn on_withdrawn(&mut self, ids: &[MessageId]) {
         self.requests.retain(|_, id| !ids.contains(id));
     }
 
-    fn hear(&mut self, id: MessageId) {
-        self.heard = self.heard.max(Some(id));
+    fn on_received(&mut self, id: MessageId) {
+        self.last_received = self.last_received.max(Some(id));
     }
 }

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::base::MicroUsd;
-use crate::model::fold::Filling;
+use crate::model::fold::ContextBreakdown;
 use crate::model::usage::{Tokens, Usage};
 
-/// What one model used in all.
+/// The totals of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelTotals {
     pub responses: u64,
     pub tokens: Tokens,
     pub cost: MicroUsd,
-    /// Responses whose price is not known: the cost is a lower bound while this is not zero.
+    /// Responses without a known price: the cost is a lower bound while this is not zero.
     #[serde(skip_serializing_if = "is_zero")]
     pub unpriced: u64,
 }
@@ -25,22 +25,22 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// How full the context was at the last request.
+/// The size of the context at the last request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextSize {
     pub tokens: u64,
     pub window: u64,
 }
 
-/// Everything spent in a session, also in parts of it that were rewound or summarised.
+/// Everything spent in a session, including rewound and summarized parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsageTotals {
     pub by_model: BTreeMap<String, ModelTotals>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextSize>,
-    #[serde(skip_serializing_if = "Filling::is_empty")]
-    pub filling: Filling,
+    #[serde(rename = "filling", skip_serializing_if = "ContextBreakdown::is_empty")]
+    pub breakdown: ContextBreakdown,
 }
 
 impl UsageTotals {
@@ -54,12 +54,12 @@ impl UsageTotals {
         sum
     }
 
-    /// Tells whether some response had no known price.
+    /// Returns true if some response had no known price.
     pub fn is_lower_bound(&self) -> bool {
         self.by_model.values().any(|totals| totals.unpriced > 0)
     }
 
-    pub fn spent(&mut self, usage: &Usage) {
+    pub fn on_usage(&mut self, usage: &Usage) {
         let totals = self.by_model.entry(usage.model.clone()).or_default();
         totals.responses += 1;
         totals.tokens += usage.tokens;

@@ -1,34 +1,35 @@
-//! What was done with a task's files: the last check, the last landing, what a redo would take back.
+//! The state of a task's work: the last check, the last merge, and what a redo would restore.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::EventId;
-use crate::model::work::{Landing, Moving, QueuedMerge, Receipt, Rewound, Work};
+use crate::model::work::{CheckResult, MergeRecord, QueuedMerge, RewindIntent, Rewound, Work};
 
-/// What is in force of what was done with the work.
+/// The current state of the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct WorkDone {
+pub struct WorkState {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub receipt: Option<Receipt>,
+    pub receipt: Option<CheckResult>,
     /// How many checks in a row failed in the same way, up to the last one.
     #[serde(skip_serializing_if = "is_zero")]
     pub failures: u32,
-    /// The last landing that was not taken back.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub landing: Option<Landing>,
-    /// The merge that waits for a pause of whoever works where its target is checked out.
+    /// The last merge that was not undone.
+    #[serde(rename = "landing", skip_serializing_if = "Option::is_none")]
+    pub last_merge: Option<MergeRecord>,
+    /// The merge that waits for a pause of the agent in the checkout of its target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued: Option<QueuedMerge>,
-    /// How often the person reviewed it.
-    pub rounds: u32,
-    /// The rewind that can be taken back, as long as nothing was said since.
+    /// The number of reviews by the user.
+    #[serde(rename = "rounds")]
+    pub reviews: u32,
+    /// The rewind that can be redone, as long as no message was sent since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rewound: Option<Rewound>,
-    /// A rewind that has begun and has not ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub moving: Option<Moving>,
-    /// The end of a run that the person approved.
+    /// A rewind that has started and not ended.
+    #[serde(rename = "moving", skip_serializing_if = "Option::is_none")]
+    pub rewind_intent: Option<RewindIntent>,
+    /// The end of the run that the user approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<EventId>,
 }
@@ -38,22 +39,22 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-impl WorkDone {
+impl WorkState {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Forgets the rewind that could be taken back: the conversation goes on from where it was rewound to.
-    pub fn conversation_went_on(&mut self) {
+    /// Drops the rewind that could be redone: the conversation continues from where it was rewound to.
+    pub fn on_conversation_continued(&mut self) {
         self.rewound = None;
     }
 
-    /// Forgets the queued merge: a task that is brought back later is not merged by itself.
-    pub fn task_removed(&mut self) {
+    /// Drops the queued merge: a restored task is not merged by itself.
+    pub fn on_task_removed(&mut self) {
         self.queued = None;
     }
 
-    pub fn done(&mut self, work: &Work) {
+    pub fn on_work(&mut self, work: &Work) {
         match work {
             Work::Verified { receipt } => {
                 let again = self.receipt.as_ref().is_some_and(|last| receipt.fails_like(last));
@@ -64,17 +65,17 @@ impl WorkDone {
                 };
                 self.receipt = Some(receipt.clone());
             }
-            Work::Landed { landing } => (self.landing, self.queued) = (Some(landing.clone()), None),
-            Work::LandingUndone { undo, .. } => {
-                self.landing.take_if(|landing| landing.undo == *undo);
+            Work::Merged { merge } => (self.last_merge, self.queued) = (Some(merge.clone()), None),
+            Work::MergeUndone { undo, .. } => {
+                self.last_merge.take_if(|merge| merge.undo == *undo);
             }
             Work::MergeQueued { queued } => self.queued = Some(queued.clone()),
             Work::MergeDequeued { .. } => self.queued = None,
-            Work::Reviewed { .. } => self.rounds += 1,
-            Work::Rewound { rewound } => (self.rewound, self.moving) = (Some(rewound.clone()), None),
-            Work::Redone { .. } => (self.rewound, self.moving) = (None, None),
-            Work::Moving { moving } => self.moving = Some(moving.clone()),
-            Work::Stayed { .. } => self.moving = None,
+            Work::Reviewed { .. } => self.reviews += 1,
+            Work::Rewound { rewound } => (self.rewound, self.rewind_intent) = (Some(rewound.clone()), None),
+            Work::Redone { .. } => (self.rewound, self.rewind_intent) = (None, None),
+            Work::RewindStarted { intent } => self.rewind_intent = Some(intent.clone()),
+            Work::RewindFailed { .. } => self.rewind_intent = None,
             Work::Approved { exit, .. } => self.approved = Some(*exit),
         }
     }

@@ -1,18 +1,17 @@
-//! Finding a task by what a person or an agent typed: a whole id, or the start of one.
+//! Finds a task by an id or a prefix of one.
 
 use crate::base::TaskId;
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
 
-/// The fewest characters that may name a task.
+/// The shortest prefix that may name a task.
 pub const SHORTEST: usize = 8;
 
-/// Why a text names no task, or too many.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
     #[error("no task has an id that starts with \"{0}\"")]
     Unknown(String),
-    #[error("\"{0}\" is too short to name a task: give at least {SHORTEST} characters of its id")]
+    #[error("\"{0}\" is too short: give at least {SHORTEST} characters of the task's id")]
     TooShort(String),
     #[error("\"{text}\" could be any of {}; give more characters", candidates(.found))]
     Ambiguous { text: String, found: Vec<(TaskId, String)> },

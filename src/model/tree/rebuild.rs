@@ -1,6 +1,6 @@
-//! A tree made from nodes that may not fit together: read from a file, or gathered from sessions after a loss.
+//! Builds a tree from nodes that may be inconsistent: read from a file, or collected from sessions after a loss.
 //!
-//! Nothing is dropped. A node whose place cannot be found hangs below the root, and a sentence says so.
+//! Nothing is dropped. A node without a valid parent is moved under the root, with a note.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,35 +8,35 @@ use crate::base::TaskId;
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
 
-/// A tree, and what had to be changed to make it one.
+/// A tree, and notes about the changes that were necessary.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rebuilt {
+pub struct RebuiltTree {
     pub tree: Tree,
     pub notes: Vec<String>,
 }
 
 impl Tree {
-    /// Returns the tree that `nodes` make, or nothing if no node can be its root.
-    pub fn from_nodes(root: Option<TaskId>, nodes: impl IntoIterator<Item = TaskNode>) -> Option<Rebuilt> {
+    /// Returns the tree of `nodes`, or `None` if no node can be its root.
+    pub fn from_nodes(root: Option<TaskId>, nodes: impl IntoIterator<Item = TaskNode>) -> Option<RebuiltTree> {
         let mut nodes: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.id, node)).collect();
         let named = root.filter(|id| nodes.contains_key(id));
-        // Ids are in order of creation, and the root is made first.
+        // Ids are in order of creation, and the root is created first.
         let root = named.or_else(|| nodes.values().find(|node| node.parent.is_none()).map(|node| node.id));
         let root = root.or_else(|| nodes.keys().next().copied())?;
 
         let mut remarks = Vec::new();
-        let parents = settle_parents(&nodes, root, &mut remarks);
+        let parents = resolve_parents(&nodes, root, &mut remarks);
         let mut children = ordered_children(&nodes, &parents);
         for (id, node) in &mut nodes {
             node.parent = parents.get(id).copied();
             node.children = children.remove(id).unwrap_or_default();
         }
-        Some(Rebuilt { tree: Self { root, nodes }, notes: remarks })
+        Some(RebuiltTree { tree: Self { root, nodes }, notes: remarks })
     }
 }
 
-/// Returns each node's parent: the one it names, or the root where that one is missing or leads in a circle.
-fn settle_parents(
+/// Returns each node's parent: the one it names, or the root if that one is missing or part of a cycle.
+fn resolve_parents(
     nodes: &BTreeMap<TaskId, TaskNode>,
     root: TaskId,
     remarks: &mut Vec<String>,
@@ -46,12 +46,14 @@ fn settle_parents(
         let parent = match node.parent {
             Some(parent) if nodes.contains_key(&parent) => parent,
             Some(parent) => {
-                remarks.push(format!("task {id} (\"{}\") named {parent} as the task above, which does not exist; it now hangs below the root", node.title));
+                remarks.push(format!(
+                    "task {id} (\"{}\") names {parent} as its parent, which does not exist; moved under the root",
+                    node.title
+                ));
                 root
             }
             None => {
-                remarks
-                    .push(format!("task {id} (\"{}\") named no task above; it now hangs below the root", node.title));
+                remarks.push(format!("task {id} (\"{}\") names no parent; moved under the root", node.title));
                 root
             }
         };
@@ -61,12 +63,12 @@ fn settle_parents(
         let mut seen = BTreeSet::new();
         let mut at = id;
         while let Some(&above) = parents.get(&at) {
-            // A circle further up is settled when one of its own comes round.
+            // A cycle further up is resolved when one of its own nodes is visited.
             if above != id && !seen.insert(above) {
                 break;
             }
             if above == id {
-                remarks.push(format!("task {id} (\"{}\") was above itself; it now hangs below the root", node.title));
+                remarks.push(format!("task {id} (\"{}\") was its own ancestor; moved under the root", node.title));
                 parents.insert(id, root);
                 break;
             }
@@ -76,7 +78,7 @@ fn settle_parents(
     parents
 }
 
-/// Returns each node's children: in the order its own list gives them, then the ones it did not list, oldest first.
+/// Returns each node's children: in the order of its own list, then the unlisted ones, oldest first.
 fn ordered_children(
     nodes: &BTreeMap<TaskId, TaskNode>,
     parents: &BTreeMap<TaskId, TaskId>,

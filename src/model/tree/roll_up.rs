@@ -1,4 +1,4 @@
-//! What a row shows of everything below it: an Ask three levels down shows on every ancestor.
+//! Sums over subtrees: an Ask three levels down shows on every ancestor.
 
 use std::ops::AddAssign;
 
@@ -6,20 +6,20 @@ use crate::base::{MicroUsd, TaskId};
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Tree;
 
-/// How much a task needs to be looked at, least first.
+/// How much attention a task needs, least first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Attention {
     #[default]
     Quiet,
     Working,
-    /// Finished and not yet put away.
+    /// Finished and not yet closed.
     Finished,
     Failed,
-    /// Waits for the person.
+    /// Waits for the user.
     Asks,
 }
 
-/// What is known of one task besides its node, from the folds over its session and from its live run.
+/// Facts about one task besides its node, from its session and its live run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     pub cost: MicroUsd,
@@ -27,7 +27,7 @@ pub struct Facts {
     pub working: bool,
 }
 
-/// The sum over a task and everything below it.
+/// The sum over a task and its descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RollUp {
     pub tasks: usize,
@@ -70,7 +70,7 @@ impl AddAssign for RollUp {
 }
 
 impl Tree {
-    /// Returns the sum over `id` and everything below it.
+    /// Returns the sum over `id` and its descendants.
     pub fn roll_up(&self, id: TaskId, facts: impl Fn(TaskId) -> Facts) -> RollUp {
         let mut sum = RollUp::default();
         self.walk(id).for_each(|node| sum += RollUp::of(node, facts(node.id)));

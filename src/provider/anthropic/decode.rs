@@ -1,4 +1,4 @@
-//! Reads the event stream of the Messages API.
+//! Decodes the event stream of the Messages API.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::model::event::{CacheLife, SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::anthropic::NAME_LIMIT;
 use crate::provider::decode::json::{list, number, text};
-use crate::provider::decode::{Held, Progress, Protocol, tool_use};
-use crate::provider::encode::names::Names;
+use crate::provider::decode::{ContentSize, Progress, Protocol, tool_use};
+use crate::provider::encode::names::ToolNames;
 use crate::provider::error::{ApiError, classify_event};
 use crate::provider::response::{ResponseBlock, Signal};
 
-enum Building {
+enum PartialBlock {
     Text(String),
     Thinking {
         text: String,
@@ -27,11 +27,11 @@ enum Building {
         index: usize,
         input: String,
     },
-    /// A kind of block that this version does not know.
+    /// A block of an unknown type.
     Ignored,
 }
 
-impl Building {
+impl PartialBlock {
     fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -43,13 +43,13 @@ impl Building {
     }
 }
 
-/// A response of the Messages API while it comes in.
+/// A response of the Messages API while it arrives.
 pub(crate) struct Stream {
-    names: Names,
+    names: ToolNames,
     salt: String,
-    /// Where cache writes go when the API does not break them down.
+    /// The lifetime of cache writes, if the API does not break them down.
     life: CacheLife,
-    blocks: BTreeMap<u64, Building>,
+    blocks: BTreeMap<u64, PartialBlock>,
     /// Bytes in `blocks`.
     bytes: usize,
     calls: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(config: &SessionConfig, salt: &str) -> Self {
         Self {
-            names: Names::new(&config.tools, NAME_LIMIT),
+            names: ToolNames::new(&config.tools, NAME_LIMIT),
             salt: salt.to_owned(),
             life: config.cache.messages.min(config.cache.prefix),
             blocks: BTreeMap::new(),
@@ -77,10 +77,10 @@ impl Stream {
 
     fn start_block(&mut self, index: u64, block: &Value, signals: &mut Vec<Signal>) {
         let owned = |key| text(block, key).unwrap_or_default().to_owned();
-        let building = match text(block, "type") {
-            Some("text") => Building::Text(owned("text")),
-            Some("thinking") => Building::Thinking { text: owned("thinking"), signature: owned("signature") },
-            Some("redacted_thinking") => Building::Redacted(owned("data")),
+        let partial = match text(block, "type") {
+            Some("text") => PartialBlock::Text(owned("text")),
+            Some("thinking") => PartialBlock::Thinking { text: owned("thinking"), signature: owned("signature") },
+            Some("redacted_thinking") => PartialBlock::Redacted(owned("data")),
             Some("tool_use") => {
                 let position = self.calls;
                 self.calls += 1;
@@ -88,40 +88,40 @@ impl Stream {
                     Some(id) if !id.is_empty() => id.to_owned(),
                     _ => format!("call_{}_{position}", self.salt),
                 };
-                let name = self.names.ours(text(block, "name").unwrap_or_default()).to_owned();
+                let name = self.names.original(text(block, "name").unwrap_or_default()).to_owned();
                 // Some servers send the whole input at once.
                 let whole = block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
                 let input = whole.map(Value::to_string).unwrap_or_default();
                 let bytes = input.len() as u64;
                 signals.push(Signal::Call { index: position, call: call.clone(), name: name.clone(), bytes });
-                Building::Call { call, name, index: position, input }
+                PartialBlock::Call { call, name, index: position, input }
             }
-            _ => Building::Ignored,
+            _ => PartialBlock::Ignored,
         };
-        match &building {
-            Building::Text(text) if !text.is_empty() => signals.push(Signal::Text(text.clone())),
-            Building::Thinking { text, .. } if !text.is_empty() => signals.push(Signal::Thinking(text.clone())),
-            Building::Text(_)
-            | Building::Thinking { .. }
-            | Building::Redacted(_)
-            | Building::Call { .. }
-            | Building::Ignored => {}
+        match &partial {
+            PartialBlock::Text(text) if !text.is_empty() => signals.push(Signal::Text(text.clone())),
+            PartialBlock::Thinking { text, .. } if !text.is_empty() => signals.push(Signal::Thinking(text.clone())),
+            PartialBlock::Text(_)
+            | PartialBlock::Thinking { .. }
+            | PartialBlock::Redacted(_)
+            | PartialBlock::Call { .. }
+            | PartialBlock::Ignored => {}
         }
-        self.bytes += building.bytes();
-        self.blocks.insert(index, building);
+        self.bytes += partial.bytes();
+        self.blocks.insert(index, partial);
     }
 
     fn extend_block(&mut self, index: u64, delta: &Value, signals: &mut Vec<Signal>) {
         let piece = |key| text(delta, key).filter(|piece| !piece.is_empty());
         match self.blocks.get_mut(&index) {
-            Some(Building::Text(so_far)) => {
+            Some(PartialBlock::Text(so_far)) => {
                 if let Some(more) = piece("text") {
                     self.bytes += more.len();
                     so_far.push_str(more);
                     signals.push(Signal::Text(more.to_owned()));
                 }
             }
-            Some(Building::Thinking { text, signature }) => {
+            Some(PartialBlock::Thinking { text, signature }) => {
                 if let Some(more) = piece("thinking") {
                     self.bytes += more.len();
                     text.push_str(more);
@@ -131,7 +131,7 @@ impl Stream {
                 self.bytes += more.len();
                 signature.push_str(more);
             }
-            Some(Building::Call { call, name, index, input }) => {
+            Some(PartialBlock::Call { call, name, index, input }) => {
                 if let Some(more) = piece("partial_json") {
                     self.bytes += more.len();
                     input.push_str(more);
@@ -139,11 +139,11 @@ impl Stream {
                     signals.push(Signal::Call { index: *index, call: call.clone(), name: name.clone(), bytes });
                 }
             }
-            Some(Building::Redacted(_) | Building::Ignored) | None => {}
+            Some(PartialBlock::Redacted(_) | PartialBlock::Ignored) | None => {}
         }
     }
 
-    /// Counts are running totals: a later event that names one replaces it.
+    /// Updates the token counts. They are running totals, so later events replace earlier ones.
     fn count(&mut self, usage: Option<&Value>) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
         let tokens = self.tokens.get_or_insert_default();
@@ -165,7 +165,7 @@ impl Stream {
         }
     }
 
-    /// Returns the number of the block that an event is about. Without one, blocks come one after the other.
+    /// Returns the index of the block that an event belongs to. Events without an index are in order.
     fn index(&self, data: &Value, begins: bool) -> u64 {
         let last = self.blocks.last_key_value().map(|(index, _)| *index);
         let next = last.map_or(0, |last| last + u64::from(begins));
@@ -212,13 +212,13 @@ impl Protocol for Stream {
             }
             "message_stop" => self.over = true,
             "error" => return Err(classify_event(Wire::Anthropic, data)),
-            // Pings, ends of blocks, and what a later version of the API adds.
+            // Pings, ends of blocks, and events of later versions of the API.
             _ => {}
         }
         Ok(())
     }
 
-    fn whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
+    fn decode_whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
         let Some(stop) = text(answer, "stop_reason") else { return Ok(()) };
         self.stop = Some(stop.to_owned());
         self.over = true;
@@ -233,20 +233,23 @@ impl Protocol for Stream {
     fn progress(&self) -> Progress {
         match (self.over, &self.stop) {
             (true, _) => Progress::Over,
-            // Why it stopped is said when all else is.
-            (false, Some(_)) => Progress::Whole,
+            // The stop reason comes after all content.
+            (false, Some(_)) => Progress::Complete,
             (false, None) => Progress::Open,
         }
     }
 
-    fn held(&self) -> Held {
-        Held { blocks: self.blocks.len(), bytes: self.bytes }
+    fn content_size(&self) -> ContentSize {
+        ContentSize { blocks: self.blocks.len(), bytes: self.bytes }
     }
 
     fn texts(&self) -> Vec<String> {
         let texts = self.blocks.values().filter_map(|block| match block {
-            Building::Text(text) => Some(text.clone()),
-            Building::Thinking { .. } | Building::Redacted(_) | Building::Call { .. } | Building::Ignored => None,
+            PartialBlock::Text(text) => Some(text.clone()),
+            PartialBlock::Thinking { .. }
+            | PartialBlock::Redacted(_)
+            | PartialBlock::Call { .. }
+            | PartialBlock::Ignored => None,
         });
         texts.collect()
     }
@@ -265,14 +268,14 @@ impl Protocol for Stream {
             ResponseBlock::Thinking(Thought { text, signature, redacted, wire: Wire::Anthropic })
         };
         let blocks = self.blocks.into_values().filter_map(|block| match block {
-            Building::Text(text) => (!text.trim().is_empty()).then_some(ResponseBlock::Text(text)),
-            Building::Thinking { text, signature } if signature.is_empty() => {
+            PartialBlock::Text(text) => (!text.trim().is_empty()).then_some(ResponseBlock::Text(text)),
+            PartialBlock::Thinking { text, signature } if signature.is_empty() => {
                 (!text.trim().is_empty()).then(|| thought(text, None, None))
             }
-            Building::Thinking { text, signature } => Some(thought(text, Some(signature), None)),
-            Building::Redacted(data) => Some(thought(String::new(), None, Some(data))),
-            Building::Call { call, name, input, .. } => Some(ResponseBlock::ToolUse(tool_use(call, name, input))),
-            Building::Ignored => None,
+            PartialBlock::Thinking { text, signature } => Some(thought(text, Some(signature), None)),
+            PartialBlock::Redacted(data) => Some(thought(String::new(), None, Some(data))),
+            PartialBlock::Call { call, name, input, .. } => Some(ResponseBlock::ToolUse(tool_use(call, name, input))),
+            PartialBlock::Ignored => None,
         });
         (stop, blocks.collect())
     }

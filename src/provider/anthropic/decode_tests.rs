@@ -1,7 +1,7 @@
 use crate::model::conversation::{Thought, ToolUse, Wire};
 use crate::model::event::StopReason;
 use crate::model::usage::Tokens;
-use crate::provider::encode::names::legal;
+use crate::provider::encode::names::wire_name;
 use crate::provider::error::ErrorClass;
 use crate::provider::response::{ResponseBlock, Signal};
 use crate::provider::testing::{config, decode, stream};
@@ -17,7 +17,7 @@ fn ended(reason: &str) -> String {
 
 #[test]
 fn a_turn_with_thinking_text_and_calls_is_read_whole() {
-    let wire_name = legal("mcp__git hub__search.all", 128).into_owned();
+    let wire_name = wire_name("mcp__git hub__search.all", 128).into_owned();
     let named = format!(
         r#"{{"type":"content_block_start","index":4,"content_block":{{"type":"tool_use","id":"toolu_2","name":"{wire_name}","input":{{}}}}}}"#
     );
@@ -98,7 +98,7 @@ fn every_stop_reason_has_a_name() {
 }
 
 #[test]
-fn a_call_that_the_limit_cut_is_recognisable() {
+fn a_truncated_call_is_recognised() {
     let events = [
         START,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"bash","input":{}}}"#,
@@ -129,7 +129,7 @@ fn an_error_in_mid_stream_keeps_the_text_and_is_classified() {
 }
 
 #[test]
-fn cache_writes_without_a_breakdown_live_as_long_as_was_asked() {
+fn cache_writes_without_a_breakdown_have_the_configured_lifetime() {
     let start = r#"{"type":"message_start","message":{"model":"m","usage":{"input_tokens":1,"cache_creation_input_tokens":9}}}"#;
     let events = stream(&[start, &ended("end_turn"), STOP]);
     let mut config = config(Wire::Anthropic);
@@ -139,7 +139,7 @@ fn cache_writes_without_a_breakdown_live_as_long_as_was_asked() {
 }
 
 #[test]
-fn a_server_that_sends_inputs_whole_and_says_little_is_understood() {
+fn whole_inputs_and_missing_fields_are_supported() {
     let events = [
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"bash","input":{"command":"ls"}}}"#,
         STOP,

@@ -1,22 +1,22 @@
-//! Spells a conversation for the Messages API.
+//! Encodes a conversation for the Messages API.
 //!
 //! Cache marks go on the last tool, the last block of the system prompt and the last block of the last message, with
-//! lifetimes that never grow along the prefix. A thought goes back byte for byte if Anthropic signed or sealed it;
-//! any other thought becomes text, for the API refuses an unsigned one.
+//! lifetimes that never grow along the prefix. A thought that Anthropic signed or encrypted is sent back unchanged. Any
+//! other thought becomes text, because the API rejects an unsigned one.
 
 use serde::Serialize;
 
 use crate::base::Json;
-use crate::model::conversation::{Block, Role, Speech, Thought, ToolUse, Wire};
+use crate::model::conversation::{Block, Role, RoleMessage, Thought, ToolUse, Wire};
 use crate::model::event::{CacheLife, SessionConfig};
 use crate::model::tool::ToolSpec;
-use crate::provider::encode::names::legal;
-use crate::provider::encode::turn::{Picture, ToolImages, UserTurn, foreign_thought, is_blank};
-use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Pieces, Segment, capacity};
+use crate::provider::encode::names::wire_name;
+use crate::provider::encode::turn::{ToolImages, UserTurn, WireImage, foreign_thought, is_blank};
+use crate::provider::encode::{BlobSource, BodyOptions, ByteChunks, EncodeError, EncodedMessage, Object, capacity};
 
-/// The longest tool name and call id that the API takes.
+/// Maximum length of tool names and call ids.
 pub const NAME_LIMIT: usize = 128;
-/// How many blocks before a mark the API looks for an earlier cache entry; beyond, everything is paid for again.
+/// Number of blocks before a mark in which the API looks for an earlier cache entry.
 const LOOKBACK: usize = 18;
 const LEAST_BUDGET: u64 = 1024;
 
@@ -99,42 +99,42 @@ struct SystemBlock<'a> {
     cache_control: Option<CacheControl>,
 }
 
-/// Returns `speech` as one message, or an empty segment if nothing of it can be sent.
-pub fn encode_speech(speech: &Speech, blobs: &dyn BlobSource) -> Result<Segment, EncodeError> {
-    match speech.role {
+/// Encodes a message. The result is empty if nothing of it can be sent.
+pub fn encode_message(message: &RoleMessage, blobs: &dyn BlobSource) -> Result<EncodedMessage, EncodeError> {
+    match message.role {
         Role::User => {
-            let turn = UserTurn::of(speech, ToolImages::InResult, blobs)?;
+            let turn = UserTurn::of(message, ToolImages::InResult, blobs)?;
             let caption = turn.caption();
-            message(Role::User, user_items(&turn, caption.as_deref()))
+            encode_content(Role::User, user_items(&turn, caption.as_deref()))
         }
         Role::Assistant => {
-            let foreign: Vec<Option<String>> = speech.blocks.iter().map(foreign_text).collect();
-            let items = speech.blocks.iter().zip(&foreign).filter_map(|(block, foreign)| match (block, foreign) {
+            let foreign: Vec<Option<String>> = message.blocks.iter().map(foreign_text).collect();
+            let items = message.blocks.iter().zip(&foreign).filter_map(|(block, foreign)| match (block, foreign) {
                 (_, Some(text)) => Some(Item::Text { text }),
                 (Block::Text(text), None) => (!is_blank(text)).then_some(Item::Text { text }),
-                (Block::Thinking(thought), None) => own_thought(thought),
+                (Block::Thinking(thought), None) => signed_thought(thought),
                 (Block::ToolUse(call), None) => Some(tool_use(call)),
                 (Block::ToolResult(_) | Block::Image(_), None) => None,
             });
             let mut items: Vec<_> = items.collect();
-            // A response that ended while the model still thought: the API refuses thinking that nothing follows.
+            // The API rejects a message that ends with thinking, as when a response ended before any text.
             while matches!(items.last(), Some(Item::Thinking { .. } | Item::RedactedThinking { .. })) {
                 items.pop();
             }
-            message(Role::Assistant, items)
+            encode_content(Role::Assistant, items)
         }
     }
 }
 
-fn message(role: Role, content: Vec<Item<'_>>) -> Result<Segment, EncodeError> {
+fn encode_content(role: Role, content: Vec<Item<'_>>) -> Result<EncodedMessage, EncodeError> {
     if content.is_empty() {
-        return Ok(Segment::default());
+        return Ok(EncodedMessage::default());
     }
     let blocks = content.len();
     let bytes = serde_json::to_vec(&Message { role, content })?;
-    // The bytes end with the last block's brace, the bracket of the content and the brace of the message.
+    // The bytes end with `}]}`: the last block, the content and the message.
     let mark = bytes.len() - 3;
-    Ok(Segment::marked(bytes, Some(mark), blocks))
+    Ok(EncodedMessage::marked(bytes, Some(mark), blocks))
 }
 
 fn user_items<'a>(turn: &'a UserTurn<'_>, caption: Option<&'a str>) -> Vec<Item<'a>> {
@@ -142,7 +142,7 @@ fn user_items<'a>(turn: &'a UserTurn<'_>, caption: Option<&'a str>) -> Vec<Item<
         let mut content = vec![Item::Text { text: &outcome.text }];
         content.extend(outcome.images.iter().map(image));
         Item::ToolResult {
-            tool_use_id: legal(outcome.call, NAME_LIMIT).into_owned(),
+            tool_use_id: wire_name(outcome.call, NAME_LIMIT).into_owned(),
             content,
             is_error: outcome.is_error,
         }
@@ -152,21 +152,21 @@ fn user_items<'a>(turn: &'a UserTurn<'_>, caption: Option<&'a str>) -> Vec<Item<
     results.chain(texts).chain(turn.images.iter().map(image)).chain(captions).collect()
 }
 
-fn image<'a>(picture: &'a Picture<'_>) -> Item<'a> {
+fn image<'a>(picture: &'a WireImage<'_>) -> Item<'a> {
     Item::Image { source: ImageSource { kind: "base64", media_type: picture.media_type, data: &picture.base64 } }
 }
 
 fn tool_use(call: &ToolUse) -> Item<'static> {
     let input = if call.input.as_str().trim_start().starts_with('{') { call.input.clone() } else { Json::object() };
     Item::ToolUse {
-        id: legal(&call.call, NAME_LIMIT).into_owned(),
-        name: legal(&call.name, NAME_LIMIT).into_owned(),
+        id: wire_name(&call.call, NAME_LIMIT).into_owned(),
+        name: wire_name(&call.name, NAME_LIMIT).into_owned(),
         input,
     }
 }
 
-/// Returns the thought as Anthropic sealed it. Nothing if it did not.
-fn own_thought(thought: &Thought) -> Option<Item<'_>> {
+/// Returns a thought that Anthropic signed or encrypted, or `None` for any other.
+fn signed_thought(thought: &Thought) -> Option<Item<'_>> {
     match (thought.wire, &thought.redacted, &thought.signature) {
         (Wire::Anthropic, Some(data), _) => Some(Item::RedactedThinking { data }),
         (Wire::Anthropic, None, Some(signature)) => Some(Item::Thinking { thinking: &thought.text, signature }),
@@ -176,41 +176,41 @@ fn own_thought(thought: &Thought) -> Option<Item<'_>> {
 
 fn foreign_text(block: &Block) -> Option<String> {
     match block {
-        Block::Thinking(thought) if own_thought(thought).is_none() => foreign_thought(thought),
+        Block::Thinking(thought) if signed_thought(thought).is_none() => foreign_thought(thought),
         Block::Thinking(_) | Block::Text(_) | Block::ToolUse(_) | Block::ToolResult(_) | Block::Image(_) => None,
     }
 }
 
 /// Returns the request for a response.
-pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Pieces {
+pub fn body(config: &SessionConfig, segments: &[EncodedMessage], options: &BodyOptions) -> ByteChunks {
     let max_output = options.max_output.unwrap_or(config.max_output).max(1);
     let mut body = Object::with_capacity(capacity(config));
     body.field("model", &config.model).field("max_tokens", &max_output);
     if options.stream {
         body.field("stream", &true);
     }
-    think(&mut body, config, max_output);
+    add_thinking(&mut body, config, max_output);
     prefix_and_messages(&mut body, config, segments);
     body.finish()
 }
 
-/// Returns the request for a token count: the same prompt without what only concerns the answer.
-pub fn count_body(config: &SessionConfig, segments: &[Segment]) -> Pieces {
+/// Returns the request for a token count: the same prompt without the options of the response.
+pub fn count_body(config: &SessionConfig, segments: &[EncodedMessage]) -> ByteChunks {
     let mut body = Object::with_capacity(capacity(config));
     body.field("model", &config.model);
-    think(&mut body, config, config.max_output);
+    add_thinking(&mut body, config, config.max_output);
     prefix_and_messages(&mut body, config, segments);
     body.finish()
 }
 
-/// Tells whether the configured effort is a number of thinking tokens, the older of the API's two ways.
+/// Returns true if the configured effort is a number of thinking tokens, the older of the API's two forms.
 pub fn thinks_by_budget(config: &SessionConfig) -> bool {
     config.effort.as_deref().is_some_and(|effort| effort.parse::<u64>().is_ok())
 }
 
-/// Effort is the API's own word (`low` … `max`), a number of thinking tokens for models that predate those words, or
-/// `off`.
-fn think(body: &mut Object, config: &SessionConfig, max_output: u64) {
+/// Adds the thinking options. Effort is one of the API's levels (`low` … `max`), a number of thinking tokens for models
+/// without levels, or `off`.
+fn add_thinking(body: &mut Object, config: &SessionConfig, max_output: u64) {
     #[derive(Serialize)]
     struct Thinking {
         #[serde(rename = "type")]
@@ -239,7 +239,7 @@ fn think(body: &mut Object, config: &SessionConfig, max_output: u64) {
     }
 }
 
-fn prefix_and_messages(body: &mut Object, config: &SessionConfig, segments: &[Segment]) {
+fn prefix_and_messages(body: &mut Object, config: &SessionConfig, segments: &[EncodedMessage]) {
     let prefix = CacheControl::from(config.cache.prefix);
     if !config.tools.is_empty() {
         body.field("tools", &tools(&config.tools, prefix));
@@ -253,7 +253,7 @@ fn prefix_and_messages(body: &mut Object, config: &SessionConfig, segments: &[Se
         last.cache_control = Some(prefix);
         body.field("system", &system);
     }
-    // A longer life behind a shorter one is an error of the API's; the conversation follows the prefix down.
+    // The API rejects a longer lifetime after a shorter one, so the messages live no longer than the prefix.
     let life = CacheControl::from(config.cache.messages.min(config.cache.prefix));
     let mark = format!(
         r#","cache_control":{}"#,
@@ -287,7 +287,7 @@ struct ToolWithName<'a> {
 impl Serialize for ToolWithName<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Tool {
-            name: &legal(&self.tool.name, NAME_LIMIT),
+            name: &wire_name(&self.tool.name, NAME_LIMIT),
             description: &self.tool.description,
             input_schema: &self.tool.schema,
             cache_control: self.cache_control,
@@ -296,16 +296,16 @@ impl Serialize for ToolWithName<'_> {
     }
 }
 
-/// Returns the segments to mark: the last, and the one that was last in the request before where the step between
-/// them is too long for the API to find the earlier entry by itself.
-fn marks(segments: &[Segment]) -> [Option<usize>; 2] {
+/// Returns the messages to mark: the last one, and the last one of the previous request if it is too far back for the
+/// API to find its cache entry.
+fn marks(segments: &[EncodedMessage]) -> [Option<usize>; 2] {
     let mut sent = (0..segments.len()).rev().filter(|index| !segments[*index].is_empty());
     let Some(last) = sent.next().filter(|last| segments[*last].mark().is_some()) else { return [None, None] };
-    // Requests end with a user's turn, so the one before ended two speeches earlier.
+    // Requests end with a user message, so the previous request ended two messages earlier.
     let Some(before) = sent.nth(1).filter(|before| segments[*before].mark().is_some()) else {
         return [Some(last), None];
     };
-    let step: usize = segments[before + 1..=last].iter().map(Segment::blocks).sum();
+    let step: usize = segments[before + 1..=last].iter().map(EncodedMessage::blocks).sum();
     [Some(last), (step > LOOKBACK).then_some(before)]
 }
 

@@ -1,16 +1,16 @@
 use crate::model::content::Content;
 use crate::model::conversation::{Block, ToolOutcome, Wire};
 use crate::model::event::{CacheLife, CachePolicy};
-use crate::provider::encode::{BodyOptions, encode_speech};
+use crate::provider::encode::{BodyOptions, encode_message};
 use crate::provider::testing::{Blobs, assistant, call, config, request, result, segments, text, thought, user};
 
-fn encoded(speech: &crate::model::conversation::Speech, blobs: &Blobs) -> String {
-    String::from_utf8(encode_speech(Wire::Anthropic, speech, blobs).unwrap().bytes().to_vec()).unwrap()
+fn encoded(message: &crate::model::conversation::RoleMessage, blobs: &Blobs) -> String {
+    String::from_utf8(encode_message(Wire::Anthropic, message, blobs).unwrap().bytes().to_vec()).unwrap()
 }
 
 #[test]
 fn a_request_has_these_bytes() {
-    let speeches = [
+    let messages = [
         user(vec![text("Go \"now\"")]),
         assistant(vec![
             thought(Wire::Anthropic, "Hm.", Some("c2ln+/=="), None),
@@ -20,7 +20,7 @@ fn a_request_has_these_bytes() {
         user(vec![text("and hurry"), result("toolu_1", "a\nb", false)]),
     ];
     assert_eq!(
-        request(&config(Wire::Anthropic), &speeches, &Blobs::default()),
+        request(&config(Wire::Anthropic), &messages, &Blobs::default()),
         concat!(
             r#"{"model":"test-model","max_tokens":4096,"stream":true,"#,
             r#""tools":[{"name":"bash","description":"Runs bash.","input_schema":{"type":"object"}},"#,
@@ -49,9 +49,9 @@ fn results_come_first_then_texts_then_images_then_a_caption() {
         is_error: false,
         images: vec![chart.clone()],
     };
-    let speech = user(vec![Block::Image(shot), text("see"), Block::Image(chart), Block::ToolResult(outcome)]);
+    let message = user(vec![Block::Image(shot), text("see"), Block::Image(chart), Block::ToolResult(outcome)]);
     assert_eq!(
-        encoded(&speech, &blobs),
+        encoded(&message, &blobs),
         concat!(
             r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":["#,
             r#"{"type":"text","text":"long output"},"#,
@@ -85,8 +85,8 @@ fn a_failed_call_is_marked_and_holds_no_image() {
 }
 
 #[test]
-fn sealed_thoughts_go_back_and_foreign_ones_become_text() {
-    let speech = assistant(vec![
+fn signed_thoughts_are_sent_back_and_foreign_ones_become_text() {
+    let message = assistant(vec![
         thought(Wire::Anthropic, "", None, Some("opaque==")),
         thought(Wire::OpenaiResponses, "elsewhere", Some("{}"), None),
         thought(Wire::OpenaiResponses, "", None, Some("{}")),
@@ -95,7 +95,7 @@ fn sealed_thoughts_go_back_and_foreign_ones_become_text() {
         text("said"),
     ]);
     assert_eq!(
-        encoded(&speech, &Blobs::default()),
+        encoded(&message, &Blobs::default()),
         concat!(
             r#"{"role":"assistant","content":[{"type":"redacted_thinking","data":"opaque=="},"#,
             r#"{"type":"text","text":"<thinking>\nelsewhere\n</thinking>"},"#,
@@ -106,11 +106,11 @@ fn sealed_thoughts_go_back_and_foreign_ones_become_text() {
 }
 
 #[test]
-fn a_speech_without_anything_to_say_is_left_out() {
-    let speeches = [user(vec![text("hi")]), assistant(vec![text("\t")]), user(vec![text("again")])];
-    let segments = segments(Wire::Anthropic, &speeches, &Blobs::default());
+fn an_empty_message_is_omitted() {
+    let messages = [user(vec![text("hi")]), assistant(vec![text("\t")]), user(vec![text("again")])];
+    let segments = segments(Wire::Anthropic, &messages, &Blobs::default());
     assert!(segments[1].is_empty());
-    let body = super::body(&config(Wire::Anthropic), &segments, &BodyOptions::default()).whole();
+    let body = super::body(&config(Wire::Anthropic), &segments, &BodyOptions::default()).to_bytes();
     let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(value["messages"].as_array().unwrap().len(), 2);
     assert!(value.get("stream").is_none());
@@ -126,12 +126,12 @@ fn lifetimes_never_grow_along_the_prefix() {
 }
 
 #[test]
-fn a_long_step_keeps_the_mark_of_the_request_before() {
+fn a_long_step_keeps_the_mark_of_the_previous_request() {
     let many = |n: usize| (0..n).map(|i| call(&format!("t{i}"), "bash", "{}")).collect::<Vec<_>>();
     let results = |n: usize| (0..n).map(|i| result(&format!("t{i}"), "ok", false)).collect::<Vec<_>>();
     for (calls, marks) in [(2, 3), (12, 4)] {
-        let speeches = [user(vec![text("hi")]), assistant(many(calls)), user(results(calls))];
-        let body = request(&config(Wire::Anthropic), &speeches, &Blobs::default());
+        let messages = [user(vec![text("hi")]), assistant(many(calls)), user(results(calls))];
+        let body = request(&config(Wire::Anthropic), &messages, &Blobs::default());
         assert_eq!(body.matches("cache_control").count(), marks, "{calls} calls");
         assert!(serde_json::from_str::<serde_json::Value>(&body).is_ok());
     }
@@ -143,7 +143,7 @@ fn effort_is_a_word_or_a_budget_or_off() {
     let mut thinking = |effort: &str, max_output: Option<u64>| {
         config.effort = Some(effort.to_owned());
         let options = BodyOptions { max_output, ..BodyOptions::default() };
-        let value: serde_json::Value = serde_json::from_slice(&super::body(&config, &[], &options).whole()).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&super::body(&config, &[], &options).to_bytes()).unwrap();
         (value["thinking"].to_string(), value["output_config"].to_string())
     };
     assert_eq!(
@@ -157,12 +157,12 @@ fn effort_is_a_word_or_a_budget_or_off() {
 }
 
 #[test]
-fn counting_asks_about_the_same_prompt_without_the_answer() {
+fn a_count_has_the_same_prompt_without_response_options() {
     let config = config(Wire::Anthropic);
     let segments = segments(Wire::Anthropic, &[user(vec![text("hi")])], &Blobs::default());
-    let count: serde_json::Value = serde_json::from_slice(&super::count_body(&config, &segments).whole()).unwrap();
+    let count: serde_json::Value = serde_json::from_slice(&super::count_body(&config, &segments).to_bytes()).unwrap();
     let full: serde_json::Value =
-        serde_json::from_slice(&super::body(&config, &segments, &BodyOptions::streaming()).whole()).unwrap();
+        serde_json::from_slice(&super::body(&config, &segments, &BodyOptions::streaming()).to_bytes()).unwrap();
     for key in ["model", "tools", "system", "messages"] {
         assert_eq!(count[key], full[key], "{key}");
     }
@@ -170,7 +170,7 @@ fn counting_asks_about_the_same_prompt_without_the_answer() {
 }
 
 #[test]
-fn ids_of_other_servers_are_made_legal_on_both_sides() {
+fn ids_of_other_servers_are_mapped_for_calls_and_results() {
     let calls = encoded(&assistant(vec![call("functions.bash:0", "bash", "{}")]), &Blobs::default());
     let results = encoded(&user(vec![result("functions.bash:0", "x", false)]), &Blobs::default());
     let id = calls.split(r#""id":""#).nth(1).unwrap().split('"').next().unwrap();

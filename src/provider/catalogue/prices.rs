@@ -1,4 +1,4 @@
-//! What tokens cost.
+//! Prices and costs of tokens.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::model::usage::Tokens;
 pub struct Prices {
     pub input: u64,
     pub output: u64,
-    /// Absent: as input.
+    /// `None`: the price of input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -19,7 +19,7 @@ pub struct Prices {
     pub cache_write_1h: Option<u64>,
 }
 
-/// Returns what `tokens` cost: summed exactly, then rounded once, half a micro-dollar up.
+/// Returns the cost of `tokens`: summed exactly, then rounded once, half up.
 pub fn cost(tokens: &Tokens, prices: &Prices) -> MicroUsd {
     const MILLION: u128 = 1_000_000;
     let part = |count: u64, price: u64| u128::from(count) * u128::from(price);

@@ -1,4 +1,4 @@
-//! Looking into JSON of which nothing is guaranteed: what is missing, null or of another type reads as absent.
+//! Lenient access to JSON. Fields that are missing, null or of another type are `None` or empty.
 
 use serde_json::Value;
 

@@ -1,10 +1,10 @@
-//! How large a response may become before it is taken for one that never ends.
+//! Size limits of a response. A larger one is taken for a response that never ends.
 //!
 //! The longest responses that models give today have 128,000 tokens. That is about half a megabyte of text, and on the
 //! most verbose wire about 50 MB of events.
 
 use crate::base::text;
-use crate::provider::decode::Held;
+use crate::provider::decode::ContentSize;
 use crate::provider::error::{ApiError, ErrorClass};
 
 /// The sizes at which a response is cut off.
@@ -25,11 +25,11 @@ impl Default for ResponseLimits {
 }
 
 impl ResponseLimits {
-    /// Returns the error that names the limit which is exceeded, or `None` if none is.
-    pub(super) fn exceeded_by(&self, wire_bytes: u64, held: Held) -> Option<ApiError> {
-        let problem = if held.bytes > self.content_bytes {
+    /// Returns an error that names the exceeded limit, or `None` if all are met.
+    pub(super) fn exceeded_by(&self, wire_bytes: u64, size: ContentSize) -> Option<ApiError> {
+        let problem = if size.bytes > self.content_bytes {
             format!("the response did not end after {} of content", text::size(self.content_bytes as u64))
-        } else if held.blocks > self.blocks {
+        } else if size.blocks > self.blocks {
             format!("the response did not end after {} blocks", self.blocks)
         } else if wire_bytes > self.wire_bytes {
             format!("the response did not end after {} of events", text::size(self.wire_bytes))

@@ -1,19 +1,19 @@
-//! Names that an API accepts, from names that it may not.
+//! Maps tool names and ids to names that an API accepts, and back.
 //!
-//! The mapping looks at one name alone, so that an old speech is spelled the same whatever tools are offered later.
-//! Going back needs the tools of the request: [`Names`] is that table.
+//! The mapping depends on the name alone, so that an old message is encoded the same whatever tools are offered later.
+//! The way back needs the tools of the request: see [`ToolNames`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::model::tool::ToolSpec;
 
-/// How many characters of the hash keep two mapped names apart.
+/// Length of the hash that keeps mapped names distinct.
 const HASH_LEN: usize = 10;
 
-/// Returns `name` if it consists of letters, digits, `_` and `-` and has at most `limit` of them; else the nearest
-/// such name, made unique by a hash of the original.
-pub fn legal(name: &str, limit: usize) -> Cow<'_, str> {
+/// Returns `name` if it has only letters, digits, `_` and `-`, and at most `limit` of them. Otherwise returns a similar
+/// valid name with a hash of the original.
+pub fn wire_name(name: &str, limit: usize) -> Cow<'_, str> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !name.is_empty() && name.len() <= limit && name.chars().all(allowed) {
         return Cow::Borrowed(name);
@@ -25,23 +25,23 @@ pub fn legal(name: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(mapped)
 }
 
-/// The names of a request's tools, from the wire back to ours.
+/// Maps the wire names of a request's tools back to the original names.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
-    ours: HashMap<String, String>,
+pub struct ToolNames {
+    original: HashMap<String, String>,
 }
 
-impl Names {
+impl ToolNames {
     pub fn new(tools: &[ToolSpec], limit: usize) -> Self {
-        let mapped = tools.iter().filter_map(|tool| match legal(&tool.name, limit) {
+        let mapped = tools.iter().filter_map(|tool| match wire_name(&tool.name, limit) {
             Cow::Borrowed(_) => None,
             Cow::Owned(wire) => Some((wire, tool.name.clone())),
         });
-        Self { ours: mapped.collect() }
+        Self { original: mapped.collect() }
     }
 
-    /// Returns our name for what the model called. A name we never offered stays as the model wrote it.
-    pub fn ours<'a>(&'a self, wire: &'a str) -> &'a str {
-        self.ours.get(wire).map_or(wire, String::as_str)
+    /// Returns the original name of a tool. An unknown name is returned unchanged.
+    pub fn original<'a>(&'a self, wire: &'a str) -> &'a str {
+        self.original.get(wire).map_or(wire, String::as_str)
     }
 }

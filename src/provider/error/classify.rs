@@ -1,6 +1,7 @@
-//! From what an API says to what it means. One table for statuses and words, for errors before and within a stream.
+//! Classifies errors by status and message, before and within a stream.
 //!
-//! Words come before statuses: the same 400 is a typing error, an empty account or a conversation that is too long.
+//! Messages come before statuses, because the same 400 may mean an invalid request, an empty account or a conversation
+//! that is too long.
 
 use std::time::Duration;
 
@@ -10,19 +11,19 @@ use serde_json::Value;
 use crate::base::Timestamp;
 use crate::model::conversation::Wire;
 use crate::provider::decode::json::text;
-use crate::provider::error::{ApiError, ErrorClass, retry_after, retry_after_in_words};
+use crate::provider::error::{ApiError, ErrorClass, retry_after, retry_after_in_message};
 
-/// Returns the error that an HTTP response with a status other than success means.
+/// Returns the error for an HTTP response with an error status.
 pub fn classify(wire: Wire, status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> ApiError {
-    let said = Said::read(body);
-    let class = said.named(wire).unwrap_or_else(|| by_status(status, &said));
-    let message = match (said.message.is_empty(), status) {
-        (false, _) => said.message.clone(),
+    let error_body = ErrorBody::read(body);
+    let class = error_body.class_from_words(wire).unwrap_or_else(|| by_status(status, &error_body));
+    let message = match (error_body.message.is_empty(), status) {
+        (false, _) => error_body.message.clone(),
         (true, 300..=399) => {
             let target = headers.get("location").and_then(|value| value.to_str().ok()).unwrap_or("another address");
-            format!("the endpoint redirects to {target}; set the base URL to where it leads")
+            format!("the endpoint redirects to {target}; set the base URL to that address")
         }
-        (true, 404) => "the endpoint does not know this path; check the base URL".to_owned(),
+        (true, 404) => "the path does not exist on the endpoint; check the base URL".to_owned(),
         (true, _) => "the endpoint gave no reason".to_owned(),
     };
     let request_id = ["request-id", "x-request-id", "cf-ray"]
@@ -31,23 +32,25 @@ pub fn classify(wire: Wire, status: u16, headers: &HeaderMap, body: &[u8], now: 
         .map(|id| id.chars().filter(char::is_ascii_graphic).take(80).collect());
     ApiError {
         status: Some(status),
-        retry_after: retry_after(headers, now).or_else(|| said.wait(class)),
+        retry_after: retry_after(headers, now).or_else(|| error_body.wait(class)),
         request_id,
         ..ApiError::new(class, message)
     }
 }
 
-/// Returns the error that an error event of a stream means. Unknown words are the API's fault, and tried again.
+/// Returns the error for an error event of a stream. Unknown errors count as server errors, which are retried.
 pub fn classify_event(wire: Wire, event: &Value) -> ApiError {
-    let said = Said::of(event);
-    let class = said.named(wire).or_else(|| said.status.map(|status| by_status(status, &said)));
-    let message = if said.message.is_empty() { "the API reported an error in mid-stream" } else { &said.message };
-    let class = class.unwrap_or_else(|| said.general());
-    ApiError { status: said.status, retry_after: said.wait(class), ..ApiError::new(class, message) }
+    let error_body = ErrorBody::of(event);
+    let class =
+        error_body.class_from_words(wire).or_else(|| error_body.status.map(|status| by_status(status, &error_body)));
+    let message =
+        if error_body.message.is_empty() { "the API reported an error in mid-stream" } else { &error_body.message };
+    let class = class.unwrap_or_else(|| error_body.default_class());
+    ApiError { status: error_body.status, retry_after: error_body.wait(class), ..ApiError::new(class, message) }
 }
 
-/// What an API said about an error, whatever the shape.
-struct Said {
+/// The body of an error, in any of the known formats.
+struct ErrorBody {
     /// Type and code, in lower case.
     kind: String,
     message: String,
@@ -55,7 +58,7 @@ struct Said {
     status: Option<u16>,
 }
 
-impl Said {
+impl ErrorBody {
     fn read(body: &[u8]) -> Self {
         if let Ok(value) = serde_json::from_slice::<Value>(body) {
             return Self::of(&value);
@@ -69,7 +72,7 @@ impl Said {
     }
 
     fn of(value: &Value) -> Self {
-        // Lists of one error, errors within errors, and servers that put everything at the top.
+        // Formats: a list of one error, an error within an error, and all fields at the top level.
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(value);
         let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
         if let Some(message) = error.as_str() {
@@ -86,18 +89,18 @@ impl Said {
         Self { kind: kind.to_lowercase(), lower: message.to_lowercase(), message, status }
     }
 
-    fn is(&self, words: &[&str]) -> bool {
+    fn has_kind(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.kind.contains(word))
     }
 
-    fn says(&self, phrases: &[&str]) -> bool {
+    fn mentions(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| self.lower.contains(phrase))
     }
 
-    /// Returns the class that the words alone settle.
-    fn named(&self, wire: Wire) -> Option<ErrorClass> {
-        let overflow = self.is(&["context_length_exceeded", "exceed_context_size", "request_too_large"])
-            || self.says(&[
+    /// Returns the class that kind and message determine without the status.
+    fn class_from_words(&self, wire: Wire) -> Option<ErrorClass> {
+        let overflow = self.has_kind(&["context_length_exceeded", "exceed_context_size", "request_too_large"])
+            || self.mentions(&[
                 "prompt is too long",
                 "maximum context length",
                 "exceeds the context window",
@@ -110,48 +113,55 @@ impl Said {
                 "exceeds the maximum number of tokens",
                 "maximum prompt length",
             ]);
-        let broke = self.is(&["insufficient_quota", "billing", "spend_limit", "insufficient_credits", "credit"])
-            || self.says(&["credit balance is too low", "exceeded your current quota", "insufficient credits"]);
-        let no_model = self.is(&["model_not_found", "model_not_exist"])
+        let no_credit =
+            self.has_kind(&["insufficient_quota", "billing", "spend_limit", "insufficient_credits", "credit"])
+                || self.mentions(&["credit balance is too low", "exceeded your current quota", "insufficient credits"]);
+        let no_model = self.has_kind(&["model_not_found", "model_not_exist"])
             || (self.lower.contains("model")
-                && self.says(&["not found", "does not exist", "not a valid model", "unknown model", "no such model"]))
-            || (wire == Wire::Anthropic && self.is(&["not_found_error"]) && self.lower.starts_with("model:"));
+                && self.mentions(&[
+                    "not found",
+                    "does not exist",
+                    "not a valid model",
+                    "unknown model",
+                    "no such model",
+                ]))
+            || (wire == Wire::Anthropic && self.has_kind(&["not_found_error"]) && self.lower.starts_with("model:"));
         let table = [
             (overflow, ErrorClass::ContextOverflow),
-            (broke, ErrorClass::Credit),
+            (no_credit, ErrorClass::Credit),
             (no_model, ErrorClass::UnknownModel),
-            (self.is(&["authentication", "permission", "invalid_api_key", "unauthorized"]), ErrorClass::Auth),
-            (self.is(&["overloaded", "slow_down", "unavailable"]), ErrorClass::Overloaded),
-            (self.is(&["rate_limit", "too_many_requests"]), ErrorClass::RateLimit),
-            (self.is(&["content_filter", "content_policy", "invalid_prompt", "moderation"]), ErrorClass::Refused),
-            (self.is(&["timeout"]), ErrorClass::Timeout),
+            (self.has_kind(&["authentication", "permission", "invalid_api_key", "unauthorized"]), ErrorClass::Auth),
+            (self.has_kind(&["overloaded", "slow_down", "unavailable"]), ErrorClass::Overloaded),
+            (self.has_kind(&["rate_limit", "too_many_requests"]), ErrorClass::RateLimit),
+            (self.has_kind(&["content_filter", "content_policy", "invalid_prompt", "moderation"]), ErrorClass::Refused),
+            (self.has_kind(&["timeout"]), ErrorClass::Timeout),
         ];
         table.into_iter().find_map(|(holds, class)| holds.then_some(class))
     }
 
-    /// Returns the wait that a limit asks for in its message.
+    /// Returns the wait that the message of a rate limit asks for.
     fn wait(&self, class: ErrorClass) -> Option<Duration> {
         matches!(class, ErrorClass::RateLimit | ErrorClass::Overloaded)
-            .then(|| retry_after_in_words(&self.message))
+            .then(|| retry_after_in_message(&self.message))
             .flatten()
     }
 
-    /// Returns the class where there is neither a telling word nor a status.
-    fn general(&self) -> ErrorClass {
-        if self.is(&["invalid_request"]) { ErrorClass::InvalidRequest } else { ErrorClass::Server }
+    /// Returns the class if neither the message nor a status determines it.
+    fn default_class(&self) -> ErrorClass {
+        if self.has_kind(&["invalid_request"]) { ErrorClass::InvalidRequest } else { ErrorClass::Server }
     }
 }
 
-fn by_status(status: u16, said: &Said) -> ErrorClass {
+fn by_status(status: u16, error_body: &ErrorBody) -> ErrorClass {
     match status {
         401 | 403 | 407 => ErrorClass::Auth,
         402 => ErrorClass::Credit,
         408 | 504 | 524 => ErrorClass::Timeout,
         413 => ErrorClass::ContextOverflow,
-        429 if said.lower.contains("overloaded") => ErrorClass::Overloaded,
+        429 if error_body.lower.contains("overloaded") => ErrorClass::Overloaded,
         429 => ErrorClass::RateLimit,
         503 | 529 => ErrorClass::Overloaded,
-        // A conflict and a request that came too early pass by themselves.
+        // 409 and 425 are temporary.
         409 | 425 | 500.. => ErrorClass::Server,
         _ => ErrorClass::InvalidRequest,
     }

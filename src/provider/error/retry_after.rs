@@ -1,4 +1,4 @@
-//! How long an API asks to be left alone.
+//! Parses how long an API asks to wait.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use crate::base::Timestamp;
 
-/// Returns the wait that the headers ask for: `retry-after-ms`, or `retry-after` in seconds or as a date, which is
-/// measured from `now`. A date that has passed asks for no wait.
+/// Returns the wait in the headers: `retry-after-ms`, or `retry-after` in seconds or as a date. A date in the past
+/// means no wait.
 pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(millis) = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
@@ -26,8 +26,8 @@ fn duration(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Returns the wait that a message asks for in words, where no header does: `Please try again in 1m2.5s`.
-pub fn retry_after_in_words(message: &str) -> Option<Duration> {
+/// Returns the wait in a message, such as `Please try again in 1m2.5s`.
+pub fn retry_after_in_message(message: &str) -> Option<Duration> {
     const LEAD: &str = "try again in ";
     let lower = message.to_ascii_lowercase();
     let mut rest = &lower[lower.find(LEAD)? + LEAD.len()..];

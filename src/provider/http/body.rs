@@ -1,4 +1,4 @@
-//! A request on its way: its pieces one after the other, with a length that is known from the start.
+//! Streams the pieces of a request, with a known length.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -7,19 +7,19 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use crate::provider::encode::Pieces;
+use crate::provider::encode::ByteChunks;
 
-/// How much is handed over at once: enough that the system is asked seldom, little enough that it is no copy of the whole.
+/// Maximum size of joined pieces: large enough to save system calls, small enough not to copy the whole request.
 const AT_ONCE: usize = 256 * 1024;
 
-/// Returns a request's body for the client.
-pub fn of(pieces: Pieces) -> reqwest::Body {
-    reqwest::Body::wrap(Flow(pieces))
+/// Returns the body of a request.
+pub fn of(pieces: ByteChunks) -> reqwest::Body {
+    reqwest::Body::wrap(ChunkedBody(pieces))
 }
 
-struct Flow(Pieces);
+struct ChunkedBody(ByteChunks);
 
-impl Body for Flow {
+impl Body for ChunkedBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -1,4 +1,4 @@
-//! The HTTP client itself: how it is built, what it says of itself, what its failures mean.
+//! Builds the HTTP client and its headers, and maps its errors.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) fn build(url: &Url, connect: Duration) -> Result<Client, ApiError> {
     built.map_err(|error| ApiError::new(ErrorClass::Network, error.to_string()))
 }
 
-/// Returns the headers that tell the endpoint who asks.
+/// Returns the headers that authenticate the request.
 pub(super) fn headers(credential: &Credential) -> Result<HeaderMap, ApiError> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
@@ -32,20 +32,20 @@ pub(super) fn headers(credential: &Credential) -> Result<HeaderMap, ApiError> {
     };
     let mut value = HeaderValue::from_str(&value).map_err(|_| {
         let group = &credential.group;
-        ApiError::new(ErrorClass::Auth, format!("the key of credential group \"{group}\" has characters no key has"))
+        ApiError::new(ErrorClass::Auth, format!("the key of credential group \"{group}\" has invalid characters"))
     })?;
     value.set_sensitive(true);
     headers.insert(name, value);
     Ok(headers)
 }
 
-/// Returns what it means that no response came.
+/// Returns the error for a request without a response.
 pub(super) fn failure(error: reqwest::Error) -> ApiError {
     let class = if error.is_timeout() && !error.is_connect() { ErrorClass::Timeout } else { ErrorClass::Network };
     ApiError::new(class, describe(error))
 }
 
-/// Returns the whole chain of causes in one line, without the address.
+/// Returns the error and its causes in one line, without the URL.
 pub(super) fn describe(error: reqwest::Error) -> String {
-    net::chain(&error.without_url())
+    net::error_chain(&error.without_url())
 }

@@ -1,8 +1,8 @@
-//! Reads the chunks of Chat Completions, from servers that agree on little.
+//! Decodes the chunks of Chat Completions. Servers differ widely.
 //!
 //! Calls may come in pieces by index, whole with the same index, without an index, without an id, or with their
-//! arguments as an object; usage may come with the last choice, after it, or never; the end may be `[DONE]`, or just
-//! the end after a finish reason. A server that does not stream at all says the same in one piece.
+//! arguments as an object. Usage may come with the last choice, after it, or never. The end may be `[DONE]`, or the end
+//! of the stream after a finish reason. A server that does not stream sends the same in one piece.
 
 use std::borrow::Cow;
 
@@ -12,42 +12,42 @@ use crate::model::conversation::{Thought, Wire};
 use crate::model::event::{SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::decode::json::{list, number, text};
-use crate::provider::decode::{Held, Progress, Protocol, said, tool_use};
-use crate::provider::encode::names::Names;
+use crate::provider::decode::{ContentSize, Progress, Protocol, text_blocks, tool_use};
+use crate::provider::encode::names::ToolNames;
 use crate::provider::error::{ApiError, classify_event};
 use crate::provider::openai_chat::{NAME_LIMIT, REASONING};
 use crate::provider::response::{ResponseBlock, Signal};
 
 #[derive(Default)]
-struct Building {
-    /// The server's number for it, where it gave one.
+struct PartialCall {
+    /// The server's index of the call, if any.
     slot: Option<u64>,
     id: String,
     name: String,
     input: String,
 }
 
-impl Building {
+impl PartialCall {
     fn bytes(&self) -> usize {
         self.id.len() + self.name.len() + self.input.len()
     }
 
-    /// Tells whether nothing can follow: the input is a complete object.
-    fn is_whole(&self) -> bool {
+    /// Returns true if the input is a complete object.
+    fn is_complete(&self) -> bool {
         let input = self.input.trim();
         input.starts_with('{') && input.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(input).is_ok()
     }
 }
 
-/// A chat completion while it comes in.
+/// A chat completion while it arrives.
 pub(crate) struct Stream {
-    names: Names,
+    names: ToolNames,
     salt: String,
     text: String,
     thinking: String,
-    /// What the server calls thinking, if it is not the most common word. It takes it back under no other.
+    /// The server's field for thinking, if it is not [`REASONING`]. The server accepts it back only in this field.
     thinking_field: Option<&'static str>,
-    calls: Vec<Building>,
+    calls: Vec<PartialCall>,
     /// Bytes in `calls`.
     call_bytes: usize,
     refused: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(config: &SessionConfig, salt: &str) -> Self {
         Self {
-            names: Names::new(&config.tools, NAME_LIMIT),
+            names: ToolNames::new(&config.tools, NAME_LIMIT),
             salt: salt.to_owned(),
             text: String::new(),
             thinking: String::new(),
@@ -75,7 +75,7 @@ impl Stream {
         }
     }
 
-    fn speak(&mut self, piece: &str, signals: &mut Vec<Signal>) {
+    fn add_text(&mut self, piece: &str, signals: &mut Vec<Signal>) {
         if !piece.is_empty() {
             self.text.push_str(piece);
             signals.push(Signal::Text(piece.to_owned()));
@@ -92,13 +92,13 @@ impl Stream {
             self.thinking.push_str(thought);
             signals.push(Signal::Thinking(thought.to_owned()));
         }
-        self.speak(text(delta, "content").unwrap_or_default(), signals);
+        self.add_text(text(delta, "content").unwrap_or_default(), signals);
         for part in list(delta, "content") {
-            self.speak(text(part, "text").unwrap_or_default(), signals);
+            self.add_text(text(part, "text").unwrap_or_default(), signals);
         }
         if let Some(refusal) = text(delta, "refusal").filter(|refusal| !refusal.is_empty()) {
             self.refused = true;
-            self.speak(refusal, signals);
+            self.add_text(refusal, signals);
         }
         for call in list(delta, "tool_calls") {
             self.call(call, signals);
@@ -115,37 +115,37 @@ impl Stream {
             Some(whole @ Value::Object(_)) => (Cow::Owned(whole.to_string()), true),
             _ => (Cow::Borrowed(""), false),
         };
-        let Some(position) = self.place(slot, id, name, &more) else { return };
-        let building = &mut self.calls[position];
-        self.call_bytes -= building.bytes();
-        if building.id.is_empty() {
-            id.clone_into(&mut building.id);
+        let Some(position) = self.find_call(slot, id, name, &more) else { return };
+        let partial = &mut self.calls[position];
+        self.call_bytes -= partial.bytes();
+        if partial.id.is_empty() {
+            id.clone_into(&mut partial.id);
         }
         // Some servers repeat the name with every piece.
-        if name != building.name {
-            building.name.push_str(name);
+        if name != partial.name {
+            partial.name.push_str(name);
         }
-        // Some servers send an empty object ahead, and then what is meant.
-        if whole || (building.input.trim() == "{}" && more.trim_start().starts_with('{')) {
-            building.input.clear();
+        // Some servers send an empty object first, and then the input.
+        if whole || (partial.input.trim() == "{}" && more.trim_start().starts_with('{')) {
+            partial.input.clear();
         }
-        building.input.push_str(&more);
-        if building.id.is_empty() {
-            building.id = format!("call_{}_{position}", self.salt);
+        partial.input.push_str(&more);
+        if partial.id.is_empty() {
+            partial.id = format!("call_{}_{position}", self.salt);
         }
-        self.call_bytes += building.bytes();
+        self.call_bytes += partial.bytes();
         signals.push(Signal::Call {
             index: position,
-            call: building.id.clone(),
-            name: self.names.ours(&building.name).to_owned(),
-            bytes: building.input.len() as u64,
+            call: partial.id.clone(),
+            name: self.names.original(&partial.name).to_owned(),
+            bytes: partial.input.len() as u64,
         });
     }
 
-    /// Returns which call a piece belongs to. A new id is a new call, whatever its number says; and so is a name with
-    /// more input where the input is complete: some servers number all calls alike and name none of them, or all the
-    /// same. Nothing: the piece only repeats what its call says already.
-    fn place(&mut self, slot: Option<u64>, id: &str, name: &str, more: &str) -> Option<usize> {
+    /// Returns the call that a piece belongs to, or `None` if the piece only repeats it. A new id starts a new call,
+    /// whatever its index. So does a name with more input after complete input: some servers give all calls the same
+    /// index, and no ids or all the same id.
+    fn find_call(&mut self, slot: Option<u64>, id: &str, name: &str, more: &str) -> Option<usize> {
         let known = match slot {
             Some(_) => self.calls.iter().rposition(|call| call.slot == slot),
             None => self.calls.len().checked_sub(1),
@@ -153,14 +153,14 @@ impl Stream {
         let known = known.filter(|position| id.is_empty() || self.calls[*position].id == id);
         if let Some(position) = known {
             let call = &self.calls[position];
-            if name.is_empty() || more.trim().is_empty() || !call.is_whole() {
+            if name.is_empty() || more.trim().is_empty() || !call.is_complete() {
                 return Some(position);
             }
             if !id.is_empty() && call.name == name && call.input == more {
                 return None;
             }
         }
-        self.calls.push(Building { slot, ..Building::default() });
+        self.calls.push(PartialCall { slot, ..PartialCall::default() });
         Some(self.calls.len() - 1)
     }
 
@@ -181,7 +181,7 @@ impl Stream {
             Some("length" | "max_tokens") => StopReason::MaxTokens,
             Some("content_filter") => StopReason::Refusal,
             _ if self.refused => StopReason::Refusal,
-            // Servers say `stop` with calls and `tool_calls` without: the calls decide.
+            // Some servers send `stop` with calls, or `tool_calls` without any: the calls decide.
             None | Some("stop" | "eos" | "end_turn" | "tool_calls" | "function_call" | "tool_use") => {
                 if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse }
             }
@@ -198,11 +198,11 @@ impl Protocol for Stream {
         if let Some(model) = text(data, "model") {
             model.clone_into(&mut self.model);
         }
-        // Only one choice is ever asked for.
+        // Requests ask for only one choice.
         if let Some(choice) = list(data, "choices").first() {
             let delta = choice.get("delta").or_else(|| choice.get("message"));
             self.delta(delta.unwrap_or(&Value::Null), signals);
-            // Empty in every piece but the last, at some servers.
+            // Some servers send an empty one in every piece but the last.
             if let Some(finish) = text(choice, "finish_reason").filter(|finish| !finish.is_empty()) {
                 self.finish = Some(finish.to_owned());
             }
@@ -217,7 +217,7 @@ impl Protocol for Stream {
         self.over = true;
     }
 
-    fn whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
+    fn decode_whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
         self.over = list(answer, "choices").first().is_some_and(|choice| choice.get("message").is_some());
         self.event("", answer, signals)
     }
@@ -225,14 +225,14 @@ impl Protocol for Stream {
     fn progress(&self) -> Progress {
         match (self.over, &self.finish) {
             (true, _) => Progress::Over,
-            (false, Some(_)) => Progress::Whole,
+            (false, Some(_)) => Progress::Complete,
             (false, None) => Progress::Open,
         }
     }
 
-    fn held(&self) -> Held {
+    fn content_size(&self) -> ContentSize {
         let bytes = self.text.len() + self.thinking.len() + self.call_bytes;
-        Held { blocks: self.calls.len(), bytes }
+        ContentSize { blocks: self.calls.len(), bytes }
     }
 
     fn texts(&self) -> Vec<String> {
@@ -258,10 +258,10 @@ impl Protocol for Stream {
             })
         });
         let calls = self.calls.into_iter().map(|call| {
-            let name = self.names.ours(&call.name).to_owned();
+            let name = self.names.original(&call.name).to_owned();
             ResponseBlock::ToolUse(tool_use(call.id, name, call.input))
         });
-        (stop, thought.into_iter().chain(said(vec![self.text])).chain(calls).collect())
+        (stop, thought.into_iter().chain(text_blocks(vec![self.text])).chain(calls).collect())
     }
 }
 

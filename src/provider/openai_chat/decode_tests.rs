@@ -2,7 +2,7 @@ use crate::model::conversation::Wire;
 use crate::model::event::StopReason;
 use crate::model::usage::Tokens;
 use crate::provider::Response;
-use crate::provider::encode::names::legal;
+use crate::provider::encode::names::wire_name;
 use crate::provider::error::ErrorClass;
 use crate::provider::response::{ResponseBlock, Signal};
 use crate::provider::testing::{config, decode, stream};
@@ -27,7 +27,7 @@ fn call(id: &str, name: &str, input: &str) -> (String, String, String) {
 
 #[test]
 fn parallel_calls_in_pieces_with_usage_after_the_last_choice() {
-    let wire_name = legal("mcp__git hub__search.all", 64);
+    let wire_name = wire_name("mcp__git hub__search.all", 64);
     let events = [
         choice(r#"{"role":"assistant","content":null,"reasoning_content":"Hm."}"#, "null"),
         choice(r#"{"content":"I look."}"#, "null"),
@@ -54,14 +54,14 @@ fn parallel_calls_in_pieces_with_usage_after_the_last_choice() {
 }
 
 #[test]
-fn servers_without_usage_and_without_done_are_understood() {
+fn usage_and_done_are_optional() {
     let response = read(&[&choice(r#"{"content":"Hi."}"#, "null"), &choice("{}", r#""stop""#)]);
     assert_eq!((response.text().as_str(), response.usage_reported), ("Hi.", false));
     assert_eq!(response.stop, StopReason::EndTurn);
 }
 
 #[test]
-fn whole_calls_under_the_same_number_stay_apart() {
+fn whole_calls_with_the_same_index_stay_separate() {
     let one =
         choice(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"n\":1}"}}]}"#, "null");
     let two = choice(
@@ -74,13 +74,13 @@ fn whole_calls_under_the_same_number_stay_apart() {
 }
 
 #[test]
-fn calls_without_number_id_or_text_arguments_are_understood() {
+fn calls_may_lack_index_and_id_and_have_object_arguments() {
     let event = choice(r#"{"tool_calls":[{"function":{"name":"bash","arguments":{"n":1}}}]}"#, r#""stop""#);
     assert_eq!(calls(&read(&[&event])), [call("call_salt_0", "bash", r#"{"n":1}"#)]);
 }
 
 #[test]
-fn whole_calls_stay_apart_without_an_id_or_a_number_or_with_the_same_ones() {
+fn whole_calls_stay_separate_without_or_with_equal_ids_and_indices() {
     let piece = |given: &str, n: u8| {
         choice(
             &format!(r#"{{"tool_calls":[{{{given}"function":{{"name":"bash","arguments":"{{\"n\":{n}}}"}}}}]}}"#),
@@ -107,14 +107,14 @@ fn whole_calls_stay_apart_without_an_id_or_a_number_or_with_the_same_ones() {
 }
 
 #[test]
-fn a_call_that_is_repeated_as_it_stands_is_one_call() {
+fn an_identical_repeated_call_is_one_call() {
     let whole =
         choice(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"n\":1}"}}]}"#, "null");
     assert_eq!(calls(&read(&[&whole, &whole, &choice("{}", r#""stop""#)])), [call("a", "bash", r#"{"n":1}"#)]);
 }
 
 #[test]
-fn an_empty_object_ahead_of_the_input_is_no_part_of_it() {
+fn an_empty_object_before_the_input_is_dropped() {
     let begun = choice(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{}"}}]}"#, "null");
     let more = |piece: &str| {
         choice(&format!(r#"{{"tool_calls":[{{"index":0,"function":{{"arguments":"{piece}"}}}}]}}"#), "null")
@@ -125,7 +125,7 @@ fn an_empty_object_ahead_of_the_input_is_no_part_of_it() {
 }
 
 #[test]
-fn an_empty_finish_reason_is_none() {
+fn an_empty_finish_reason_is_ignored() {
     let events = [choice(r#"{"content":"Hi"}"#, r#""""#), choice(r#"{"content":"."}"#, r#""""#)];
     let cut = decode(&config(Wire::OpenaiChat), &stream(&[&events[0], &events[1]])).1;
     assert_eq!(cut.unwrap_err().class, ErrorClass::Truncated);
@@ -134,7 +134,7 @@ fn an_empty_finish_reason_is_none() {
 }
 
 #[test]
-fn the_field_that_thinking_came_in_is_remembered_where_it_is_not_the_usual_one() {
+fn an_unusual_thinking_field_is_remembered() {
     for (field, remembered) in [("reasoning_content", None), ("reasoning", Some("reasoning"))] {
         let events = [
             choice(&format!(r#"{{"{field}":"Hm","content":""}}"#), "null"),

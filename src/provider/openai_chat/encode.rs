@@ -1,8 +1,8 @@
-//! Spells a conversation for Chat Completions, in the dialect that the most servers understand.
+//! Encodes a conversation for Chat Completions, in the form that most servers accept.
 //!
-//! Contents are plain strings wherever no image forces parts. A failed tool says so in words. A model's own reasoning
-//! goes back with the calls it led to, which some servers demand within a tool loop, and in the field it came in, for
-//! others refuse the field of their neighbours; reasoning that led to no call is over and is not sent again.
+//! Content is a plain string unless there are images. A failed tool result says so in its text. A model's own reasoning
+//! is sent back together with the calls that follow it, because some servers require it within a tool loop, and in the
+//! field it came in, because servers reject other field names. Reasoning without a call is not sent again.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,19 +11,19 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use crate::base::Json;
-use crate::model::conversation::{Block, Role, Speech, Wire};
+use crate::model::conversation::{Block, Role, RoleMessage, Wire};
 use crate::model::event::SessionConfig;
 use crate::model::tool::ToolSpec;
-use crate::provider::encode::names::legal;
+use crate::provider::encode::names::wire_name;
 use crate::provider::encode::turn::{ToolImages, UserTurn, foreign_thought, is_blank};
-use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Pieces, Segment, capacity};
-use crate::provider::openai_responses::reasons;
+use crate::provider::encode::{BlobSource, BodyOptions, ByteChunks, EncodeError, EncodedMessage, Object, capacity};
+use crate::provider::openai_responses::is_reasoning_model;
 
-/// The longest tool name that is safe on every server.
+/// Maximum length of tool names that all servers accept.
 pub const NAME_LIMIT: usize = 64;
-/// The longest id of a call that is safe on every server.
+/// Maximum length of call ids that all servers accept.
 const CALL_LIMIT: usize = 40;
-/// Where most servers put a model's reasoning.
+/// The field that most servers use for reasoning.
 pub(crate) const REASONING: &str = "reasoning_content";
 
 #[derive(Serialize)]
@@ -81,11 +81,11 @@ struct CalledFunction<'a> {
     arguments: &'a str,
 }
 
-/// Returns `speech` as messages.
-pub fn encode_speech(speech: &Speech, blobs: &dyn BlobSource) -> Result<Segment, EncodeError> {
-    let segment = match speech.role {
-        Role::User => Segment::of(&user_messages(&UserTurn::of(speech, ToolImages::InTurn, blobs)?)),
-        Role::Assistant => Segment::of(assistant_message(speech).as_slice()),
+/// Encodes a message, as one or more messages of the API.
+pub fn encode_message(message: &RoleMessage, blobs: &dyn BlobSource) -> Result<EncodedMessage, EncodeError> {
+    let segment = match message.role {
+        Role::User => EncodedMessage::of(&user_messages(&UserTurn::of(message, ToolImages::InTurn, blobs)?)),
+        Role::Assistant => EncodedMessage::of(assistant_message(message).as_slice()),
     };
     Ok(segment?)
 }
@@ -113,19 +113,19 @@ fn user_messages<'a>(turn: &UserTurn<'a>) -> Vec<Message<'a>> {
     messages
 }
 
-/// Returns the id as the server gave it: some read in it which tool was called. One that came from elsewhere and is
-/// too long is shortened.
+/// Returns the id unchanged if possible: some servers derive the tool from it. Ids of other servers that are too long
+/// are shortened.
 fn call_id(id: &str) -> Cow<'_, str> {
     if id.len() <= CALL_LIMIT && !id.is_empty() && id.chars().all(|c| c.is_ascii_graphic()) {
         return Cow::Borrowed(id);
     }
-    legal(id, CALL_LIMIT)
+    wire_name(id, CALL_LIMIT)
 }
 
-fn assistant_message(speech: &Speech) -> Option<Message<'_>> {
+fn assistant_message(message: &RoleMessage) -> Option<Message<'_>> {
     let (mut texts, mut tool_calls) = (Vec::new(), Vec::new());
     let mut thoughts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for block in &speech.blocks {
+    for block in &message.blocks {
         match block {
             Block::Text(text) if !is_blank(text) => texts.push(Cow::Borrowed(text.as_str())),
             Block::Thinking(thought) if thought.wire == Wire::OpenaiChat => {
@@ -138,7 +138,7 @@ fn assistant_message(speech: &Speech) -> Option<Message<'_>> {
             Block::ToolUse(call) => tool_calls.push(ToolCall {
                 id: call_id(&call.call),
                 kind: "function",
-                function: CalledFunction { name: legal(&call.name, NAME_LIMIT), arguments: call.input.as_str() },
+                function: CalledFunction { name: wire_name(&call.name, NAME_LIMIT), arguments: call.input.as_str() },
             }),
             Block::Text(_) | Block::ToolResult(_) | Block::Image(_) => {}
         }
@@ -170,21 +170,25 @@ struct Function<'a> {
 
 impl<'a> From<&'a ToolSpec> for Tool<'a> {
     fn from(tool: &'a ToolSpec) -> Self {
-        let name = legal(&tool.name, NAME_LIMIT);
+        let name = wire_name(&tool.name, NAME_LIMIT);
         Self { kind: "function", function: Function { name, description: &tool.description, parameters: &tool.schema } }
     }
 }
 
 /// Returns the request for a response.
-pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Pieces {
+pub fn body(config: &SessionConfig, segments: &[EncodedMessage], options: &BodyOptions) -> ByteChunks {
     #[derive(Serialize)]
     struct StreamOptions {
         include_usage: bool,
     }
     let mut body = Object::with_capacity(capacity(config));
     body.field("model", &config.model);
-    // The vendor's reasoning models refuse the old word, most other servers do not know the new one.
-    let limit = if reasons(config) && is_vendors_own(&config.model) { "max_completion_tokens" } else { "max_tokens" };
+    // OpenAI's reasoning models reject `max_tokens`; most other servers do not know `max_completion_tokens`.
+    let limit = if is_reasoning_model(config) && is_vendors_own(&config.model) {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
+    };
     body.field(limit, &options.max_output.unwrap_or(config.max_output).max(1));
     if options.stream {
         body.field("stream", &true).field("stream_options", &StreamOptions { include_usage: true });

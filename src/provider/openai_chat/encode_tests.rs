@@ -3,7 +3,7 @@ use crate::provider::testing::{Blobs, assistant, call, config, request, result, 
 
 #[test]
 fn a_request_has_these_bytes() {
-    let speeches = [
+    let messages = [
         user(vec![text("Go"), text("fast")]),
         assistant(vec![
             thought(Wire::OpenaiChat, "Hm.", None, None),
@@ -14,7 +14,7 @@ fn a_request_has_these_bytes() {
         user(vec![text("ok?"), result("call_1", "a", false), result("call_2", "boom", true)]),
     ];
     assert_eq!(
-        request(&config(Wire::OpenaiChat), &speeches, &Blobs::default()),
+        request(&config(Wire::OpenaiChat), &messages, &Blobs::default()),
         concat!(
             r#"{"model":"test-model","max_tokens":4096,"stream":true,"stream_options":{"include_usage":true},"#,
             r#""tools":[{"type":"function","function":{"name":"bash","description":"Runs bash.","#,
@@ -36,8 +36,8 @@ fn a_request_has_these_bytes() {
 #[test]
 fn images_force_parts_and_end_with_a_caption() {
     let mut blobs = Blobs::default();
-    let speech = user(vec![Block::Image(blobs.image(b"png", Some("a.png"))), text("see")]);
-    let body = request(&config(Wire::OpenaiChat), &[speech], &blobs);
+    let message = user(vec![Block::Image(blobs.image(b"png", Some("a.png"))), text("see")]);
+    let body = request(&config(Wire::OpenaiChat), &[message], &blobs);
     assert!(body.ends_with(concat!(
         r#"{"role":"user","content":[{"type":"text","text":"see"},"#,
         r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}},"#,
@@ -47,17 +47,17 @@ fn images_force_parts_and_end_with_a_caption() {
 
 #[test]
 fn reasoning_that_led_to_no_call_is_not_sent_again() {
-    let speech = assistant(vec![thought(Wire::OpenaiChat, "Hm.", None, None), text("Hello.")]);
+    let message = assistant(vec![thought(Wire::OpenaiChat, "Hm.", None, None), text("Hello.")]);
     let silent = assistant(vec![thought(Wire::OpenaiChat, "Hm.", None, None)]);
-    let body = request(&config(Wire::OpenaiChat), &[user(vec![text("x")]), speech, silent], &Blobs::default());
+    let body = request(&config(Wire::OpenaiChat), &[user(vec![text("x")]), message, silent], &Blobs::default());
     assert!(body.ends_with(r#"{"role":"user","content":"x"},{"role":"assistant","content":"Hello."}]}"#));
 }
 
 #[test]
 fn reasoning_goes_back_in_the_field_it_came_in() {
     let spoken = |field: Option<&str>| {
-        let speech = assistant(vec![thought(Wire::OpenaiChat, "Hm.", field, None), call("c", "bash", "{}")]);
-        request(&config(Wire::OpenaiChat), &[speech], &Blobs::default())
+        let message = assistant(vec![thought(Wire::OpenaiChat, "Hm.", field, None), call("c", "bash", "{}")]);
+        request(&config(Wire::OpenaiChat), &[message], &Blobs::default())
     };
     assert!(spoken(None).contains(r#""content":null,"reasoning_content":"Hm.","tool_calls":["#));
     assert!(spoken(Some("reasoning")).contains(r#""content":null,"reasoning":"Hm.","tool_calls":["#));
@@ -66,12 +66,12 @@ fn reasoning_goes_back_in_the_field_it_came_in() {
 #[test]
 fn ids_of_calls_go_back_as_they_came_unless_they_are_too_long_for_some_server() {
     let long = "x".repeat(41);
-    let speeches = [
+    let messages = [
         assistant(vec![call("functions.bash:0", "bash", "{}"), call(&long, "bash", "{}")]),
         user(vec![result("functions.bash:0", "a", false), result(&long, "b", false)]),
     ];
     let body: serde_json::Value =
-        serde_json::from_str(&request(&config(Wire::OpenaiChat), &speeches, &Blobs::default())).unwrap();
+        serde_json::from_str(&request(&config(Wire::OpenaiChat), &messages, &Blobs::default())).unwrap();
     let called = |n: usize| body["messages"][1]["tool_calls"][n]["id"].as_str().unwrap();
     assert_eq!(called(0), "functions.bash:0");
     assert_eq!(called(1).len(), 40);
@@ -82,8 +82,8 @@ fn ids_of_calls_go_back_as_they_came_unless_they_are_too_long_for_some_server() 
 
 #[test]
 fn a_call_without_text_has_null_content() {
-    let speech = assistant(vec![call("c", "bash", "{}")]);
-    let body = request(&config(Wire::OpenaiChat), &[speech], &Blobs::default());
+    let message = assistant(vec![call("c", "bash", "{}")]);
+    let body = request(&config(Wire::OpenaiChat), &[message], &Blobs::default());
     assert!(body.contains(r#"{"role":"assistant","content":null,"tool_calls":["#));
 }
 

@@ -1,6 +1,6 @@
-//! Reads the event stream of the Responses API.
+//! Decodes the event stream of the Responses API.
 //!
-//! Deltas are for the screen and for interrupts; an item that the API declares done replaces what its deltas gave.
+//! Deltas are for display and for interrupted responses. A finished item replaces its deltas.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::model::conversation::{Thought, Wire};
 use crate::model::event::{SessionConfig, StopReason};
 use crate::model::usage::Tokens;
 use crate::provider::decode::json::{list, number, text};
-use crate::provider::decode::{Held, Progress, Protocol, tool_use};
-use crate::provider::encode::names::Names;
+use crate::provider::decode::{ContentSize, Progress, Protocol, tool_use};
+use crate::provider::encode::names::ToolNames;
 use crate::provider::error::{ApiError, classify_event};
 use crate::provider::openai_responses::NAME_LIMIT;
 use crate::provider::response::{ResponseBlock, Signal};
 
-enum Building {
+enum PartialItem {
     Message(String),
-    /// The summary for people, and the item itself for the API, once it is done.
+    /// The readable summary, and the item to send back, once it is finished.
     Reasoning {
         text: String,
         item: Option<String>,
@@ -32,7 +32,7 @@ enum Building {
     Ignored,
 }
 
-impl Building {
+impl PartialItem {
     fn bytes(&self) -> usize {
         match self {
             Self::Message(text) => text.len(),
@@ -43,19 +43,19 @@ impl Building {
     }
 }
 
-/// A response of the Responses API while it comes in.
+/// A response of the Responses API while it arrives.
 pub(crate) struct Stream {
-    names: Names,
+    names: ToolNames,
     salt: String,
-    items: BTreeMap<u64, Building>,
+    items: BTreeMap<u64, PartialItem>,
     /// Bytes in `items`.
     bytes: usize,
-    /// The last item is done.
+    /// The last item is finished.
     item_done: bool,
     calls: usize,
     refused: bool,
     tokens: Option<Tokens>,
-    /// Why it is incomplete, if it is.
+    /// The reason why the response is incomplete, if it is.
     incomplete: Option<String>,
     model: String,
     over: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(config: &SessionConfig, salt: &str) -> Self {
         Self {
-            names: Names::new(&config.tools, NAME_LIMIT),
+            names: ToolNames::new(&config.tools, NAME_LIMIT),
             salt: salt.to_owned(),
             items: BTreeMap::new(),
             bytes: 0,
@@ -78,7 +78,7 @@ impl Stream {
         }
     }
 
-    /// Returns the number of the item that an event is about. Without one, items come one after the other.
+    /// Returns the index of the item that an event belongs to. Events without an index are in order.
     fn index(&self, data: &Value, event: &str) -> u64 {
         let begins = event == "response.output_item.added" || self.item_done;
         let last = self.items.last_key_value().map(|(index, _)| *index);
@@ -87,9 +87,9 @@ impl Stream {
     }
 
     fn add_item(&mut self, index: u64, item: &Value, signals: &mut Vec<Signal>) {
-        let building = match text(item, "type") {
-            Some("message") => Building::Message(String::new()),
-            Some("reasoning") => Building::Reasoning { text: String::new(), item: None },
+        let partial = match text(item, "type") {
+            Some("message") => PartialItem::Message(String::new()),
+            Some("reasoning") => PartialItem::Reasoning { text: String::new(), item: None },
             Some("function_call") => {
                 let position = self.calls;
                 self.calls += 1;
@@ -97,42 +97,45 @@ impl Stream {
                     Some(id) if !id.is_empty() => id.to_owned(),
                     _ => format!("call_{}_{position}", self.salt),
                 };
-                let name = self.names.ours(text(item, "name").unwrap_or_default()).to_owned();
+                let name = self.names.original(text(item, "name").unwrap_or_default()).to_owned();
                 let input = text(item, "arguments").unwrap_or_default().to_owned();
                 let bytes = input.len() as u64;
                 signals.push(Signal::Call { index: position, call: call.clone(), name: name.clone(), bytes });
-                Building::Call { call, name, index: position, input }
+                PartialItem::Call { call, name, index: position, input }
             }
-            _ => Building::Ignored,
+            _ => PartialItem::Ignored,
         };
-        self.bytes += building.bytes();
-        self.items.insert(index, building);
+        self.bytes += partial.bytes();
+        self.items.insert(index, partial);
     }
 
     fn extend(&mut self, index: u64, event: &str, delta: &str, signals: &mut Vec<Signal>) {
         if delta.is_empty() {
             return;
         }
-        let speaks = matches!(event, "response.output_text.delta" | "response.refusal.delta");
-        let missing = || if speaks { Building::Message(String::new()) } else { Building::Ignored };
+        let is_text = matches!(event, "response.output_text.delta" | "response.refusal.delta");
+        let missing = || if is_text { PartialItem::Message(String::new()) } else { PartialItem::Ignored };
         match self.items.entry(index).or_insert_with(missing) {
-            Building::Message(said) if speaks => {
+            PartialItem::Message(content) if is_text => {
                 self.bytes += delta.len();
-                said.push_str(delta);
+                content.push_str(delta);
                 signals.push(Signal::Text(delta.to_owned()));
             }
-            Building::Reasoning { text, .. } if event.starts_with("response.reasoning") => {
+            PartialItem::Reasoning { text, .. } if event.starts_with("response.reasoning") => {
                 self.bytes += delta.len();
                 text.push_str(delta);
                 signals.push(Signal::Thinking(delta.to_owned()));
             }
-            Building::Call { call, name, index, input } if event == "response.function_call_arguments.delta" => {
+            PartialItem::Call { call, name, index, input } if event == "response.function_call_arguments.delta" => {
                 self.bytes += delta.len();
                 input.push_str(delta);
                 let bytes = input.len() as u64;
                 signals.push(Signal::Call { index: *index, call: call.clone(), name: name.clone(), bytes });
             }
-            Building::Message(_) | Building::Reasoning { .. } | Building::Call { .. } | Building::Ignored => {}
+            PartialItem::Message(_)
+            | PartialItem::Reasoning { .. }
+            | PartialItem::Call { .. }
+            | PartialItem::Ignored => {}
         }
     }
 
@@ -140,41 +143,41 @@ impl Stream {
         if !self.items.contains_key(&index) {
             self.add_item(index, item, signals);
         }
-        let Some(building) = self.items.get_mut(&index) else { return };
-        let before = building.bytes();
-        match building {
-            Building::Message(said) => {
+        let Some(partial) = self.items.get_mut(&index) else { return };
+        let before = partial.bytes();
+        match partial {
+            PartialItem::Message(content) => {
                 let parts = list(item, "content");
                 self.refused |= parts.iter().any(|part| text(part, "type") == Some("refusal"));
                 let whole: String =
                     parts.iter().filter_map(|part| text(part, "text").or_else(|| text(part, "refusal"))).collect();
                 if !whole.is_empty() {
-                    *said = whole;
+                    *content = whole;
                 }
             }
-            Building::Reasoning { text: thought, item: sealed } => {
+            PartialItem::Reasoning { text: thought, item: encrypted } => {
                 let parts = list(item, "summary").iter().chain(list(item, "content"));
                 let whole = parts.filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n\n");
                 if !whole.is_empty() {
                     *thought = whole;
                 }
-                *sealed = reusable(item);
+                *encrypted = reusable_item(item);
             }
-            Building::Call { input, .. } => {
+            PartialItem::Call { input, .. } => {
                 if let Some(whole) = text(item, "arguments").filter(|whole| !whole.is_empty()) {
                     whole.clone_into(input);
                 }
             }
-            Building::Ignored => {}
+            PartialItem::Ignored => {}
         }
-        self.bytes = (self.bytes + building.bytes()).saturating_sub(before);
+        self.bytes = (self.bytes + partial.bytes()).saturating_sub(before);
     }
 
     fn finish_response(&mut self, response: &Value, signals: &mut Vec<Signal>) {
         if let Some(model) = text(response, "model") {
             model.clone_into(&mut self.model);
         }
-        // Some servers only list the items here.
+        // Some servers list the items only here.
         if self.items.is_empty() {
             for (index, item) in (0..).zip(list(response, "output")) {
                 self.finish_item(index, item, signals);
@@ -205,10 +208,10 @@ impl Stream {
     }
 }
 
-/// Returns a reasoning item as it can be sent back: without the ids of a store that we do not use. Nothing if there
-/// is no encrypted part, because then it is worth nothing to the API.
-fn reusable(item: &Value) -> Option<String> {
-    text(item, "encrypted_content").filter(|sealed| !sealed.is_empty())?;
+/// Returns a reasoning item in the form to send back: without ids, because requests use `store: false`. Returns `None`
+/// if it has no encrypted part, because the API cannot use it then.
+fn reusable_item(item: &Value) -> Option<String> {
+    text(item, "encrypted_content").filter(|encrypted| !encrypted.is_empty())?;
     let mut item = item.as_object()?.clone();
     item.shift_remove("id");
     item.shift_remove("status");
@@ -242,7 +245,7 @@ impl Protocol for Stream {
                 self.extend(index, event, text(data, "delta").unwrap_or_default(), signals);
             }
             "response.reasoning_summary_part.added" => {
-                if let Some(Building::Reasoning { text, .. }) = self.items.get(&index)
+                if let Some(PartialItem::Reasoning { text, .. }) = self.items.get(&index)
                     && !text.is_empty()
                 {
                     self.extend(index, event, "\n\n", signals);
@@ -262,7 +265,7 @@ impl Protocol for Stream {
         Ok(())
     }
 
-    fn whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
+    fn decode_whole(&mut self, answer: &Value, signals: &mut Vec<Signal>) -> Result<(), ApiError> {
         if !answer.get("output").is_some_and(Value::is_array) {
             return Ok(());
         }
@@ -278,14 +281,14 @@ impl Protocol for Stream {
         if self.over { Progress::Over } else { Progress::Open }
     }
 
-    fn held(&self) -> Held {
-        Held { blocks: self.items.len(), bytes: self.bytes }
+    fn content_size(&self) -> ContentSize {
+        ContentSize { blocks: self.items.len(), bytes: self.bytes }
     }
 
     fn texts(&self) -> Vec<String> {
         let texts = self.items.values().filter_map(|item| match item {
-            Building::Message(text) => Some(text.clone()),
-            Building::Reasoning { .. } | Building::Call { .. } | Building::Ignored => None,
+            PartialItem::Message(text) => Some(text.clone()),
+            PartialItem::Reasoning { .. } | PartialItem::Call { .. } | PartialItem::Ignored => None,
         });
         texts.collect()
     }
@@ -301,8 +304,8 @@ impl Protocol for Stream {
     fn finish(self: Box<Self>) -> (StopReason, Vec<ResponseBlock>) {
         let stop = self.stop();
         let blocks = self.items.into_values().filter_map(|item| match item {
-            Building::Message(text) => (!text.trim().is_empty()).then_some(ResponseBlock::Text(text)),
-            Building::Reasoning { text, item } => {
+            PartialItem::Message(text) => (!text.trim().is_empty()).then_some(ResponseBlock::Text(text)),
+            PartialItem::Reasoning { text, item } => {
                 let hidden = text.trim().is_empty();
                 let (signature, redacted) = if hidden { (None, item) } else { (item, None) };
                 (!hidden || redacted.is_some()).then_some(ResponseBlock::Thinking(Thought {
@@ -312,8 +315,8 @@ impl Protocol for Stream {
                     wire: Wire::OpenaiResponses,
                 }))
             }
-            Building::Call { call, name, input, .. } => Some(ResponseBlock::ToolUse(tool_use(call, name, input))),
-            Building::Ignored => None,
+            PartialItem::Call { call, name, input, .. } => Some(ResponseBlock::ToolUse(tool_use(call, name, input))),
+            PartialItem::Ignored => None,
         });
         (stop, blocks.collect())
     }

@@ -1,4 +1,4 @@
-use crate::model::conversation::{Block, Speech, Wire};
+use crate::model::conversation::{Block, RoleMessage, Wire};
 use crate::model::event::StopReason;
 use crate::model::usage::Tokens;
 use crate::provider::error::ErrorClass;
@@ -51,8 +51,8 @@ fn reasoning_goes_back_as_the_item_it_came_in_without_its_id() {
         ResponseBlock::Thinking(thought) => Block::Thinking(thought),
         ResponseBlock::ToolUse(call) => Block::ToolUse(call),
     });
-    let speech: Speech = assistant(blocks.collect());
-    let segment = segments(Wire::OpenaiResponses, &[speech], &Blobs::default()).remove(0);
+    let message: RoleMessage = assistant(blocks.collect());
+    let segment = segments(Wire::OpenaiResponses, &[message], &Blobs::default()).remove(0);
     let bytes = std::str::from_utf8(segment.bytes()).unwrap();
     assert!(bytes.starts_with(concat!(
         r#"{"type":"reasoning","summary":[{"type":"summary_text","text":"One."},"#,
@@ -61,7 +61,7 @@ fn reasoning_goes_back_as_the_item_it_came_in_without_its_id() {
 }
 
 #[test]
-fn reasoning_without_a_summary_is_redacted_and_without_a_seal_is_text_or_nothing() {
+fn reasoning_without_a_summary_is_redacted_and_unencrypted_reasoning_is_text_or_nothing() {
     let thoughts = |item: &str| {
         let done = format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{item}}}"#);
         let response = decode(&config(Wire::OpenaiResponses), &stream(&[&done, COMPLETED])).1.unwrap();

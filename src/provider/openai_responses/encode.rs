@@ -1,9 +1,9 @@
-//! Spells a conversation for the Responses API.
+//! Encodes a conversation for the Responses API.
 //!
-//! Nothing is stored on the other side: every request carries the whole conversation, and a model's reasoning goes
-//! back as the very item it came in, encrypted, which [`Thought::signature`] (or `redacted`, where there is no
-//! summary) holds. A failed tool says so in words, for the wire has no field for it. Images of tool results travel in
-//! the user's message, because not every server takes them inside a result.
+//! The server stores nothing: every request carries the whole conversation. A model's reasoning is sent back as the
+//! encrypted item it came in, which is in [`Thought::signature`] (or in `redacted`, if there is no summary). A failed
+//! tool result says so in its text, because the API has no field for it. Images of tool results go into the user's
+//! message, because not all servers accept them inside a result.
 
 use std::borrow::Cow;
 
@@ -11,16 +11,16 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::base::Json;
-use crate::model::conversation::{Block, Role, Speech, Thought, Wire};
+use crate::model::conversation::{Block, Role, RoleMessage, Thought, Wire};
 use crate::model::event::SessionConfig;
 use crate::model::tool::ToolSpec;
-use crate::provider::encode::names::legal;
+use crate::provider::encode::names::wire_name;
 use crate::provider::encode::turn::{ToolImages, UserTurn, foreign_thought, is_blank};
-use crate::provider::encode::{BlobSource, BodyOptions, EncodeError, Object, Pieces, Segment, capacity};
+use crate::provider::encode::{BlobSource, BodyOptions, ByteChunks, EncodeError, EncodedMessage, Object, capacity};
 
-/// The longest tool name and call id that the API takes.
+/// Maximum length of tool names and call ids.
 pub const NAME_LIMIT: usize = 64;
-/// The smallest output limit that the API takes.
+/// Minimum output limit that the API accepts.
 const LEAST_OUTPUT: u64 = 16;
 
 #[derive(Serialize)]
@@ -45,8 +45,8 @@ enum Item<'a> {
         call_id: Cow<'a, str>,
         output: String,
     },
-    /// A reasoning item as it came.
-    Sealed(&'a RawValue),
+    /// An encrypted reasoning item, unchanged.
+    Encrypted(&'a RawValue),
 }
 
 #[derive(Serialize)]
@@ -57,22 +57,22 @@ enum Part<'a> {
     InputImage { image_url: String },
 }
 
-/// Returns `speech` as input items.
-pub fn encode_speech(speech: &Speech, blobs: &dyn BlobSource) -> Result<Segment, EncodeError> {
-    let items = match speech.role {
-        Role::User => user_items(&UserTurn::of(speech, ToolImages::InTurn, blobs)?)?,
-        Role::Assistant => return Ok(Segment::of(&assistant_items(speech))?),
+/// Encodes a message as input items.
+pub fn encode_message(message: &RoleMessage, blobs: &dyn BlobSource) -> Result<EncodedMessage, EncodeError> {
+    let items = match message.role {
+        Role::User => user_items(&UserTurn::of(message, ToolImages::InTurn, blobs)?)?,
+        Role::Assistant => return Ok(EncodedMessage::of(&assistant_items(message))?),
     };
     Ok(items)
 }
 
-fn user_items(turn: &UserTurn<'_>) -> Result<Segment, serde_json::Error> {
+fn user_items(turn: &UserTurn<'_>) -> Result<EncodedMessage, serde_json::Error> {
     let mut items: Vec<Item<'_>> = turn
         .outcomes
         .iter()
         .map(|outcome| Item::Output {
             kind: "function_call_output",
-            call_id: legal(outcome.call, NAME_LIMIT),
+            call_id: wire_name(outcome.call, NAME_LIMIT),
             output: outcome.text_with_error(),
         })
         .collect();
@@ -83,16 +83,16 @@ fn user_items(turn: &UserTurn<'_>) -> Result<Segment, serde_json::Error> {
     if !content.is_empty() {
         items.push(Item::Message { kind: "message", role: Role::User, content });
     }
-    Segment::of(&items)
+    EncodedMessage::of(&items)
 }
 
-fn assistant_items(speech: &Speech) -> Vec<Item<'_>> {
-    let said = |text: Cow<'static, str>| Item::Message {
+fn assistant_items(message: &RoleMessage) -> Vec<Item<'_>> {
+    let output_text = |text: Cow<'static, str>| Item::Message {
         kind: "message",
         role: Role::Assistant,
         content: vec![Part::OutputText { text }],
     };
-    speech
+    message
         .blocks
         .iter()
         .filter_map(|block| match block {
@@ -102,13 +102,13 @@ fn assistant_items(speech: &Speech) -> Vec<Item<'_>> {
                 role: Role::Assistant,
                 content: vec![Part::OutputText { text: Cow::Borrowed(text) }],
             }),
-            Block::Thinking(thought) => {
-                sealed(thought).map(Item::Sealed).or_else(|| foreign_thought(thought).map(|text| said(text.into())))
-            }
+            Block::Thinking(thought) => encrypted_item(thought)
+                .map(Item::Encrypted)
+                .or_else(|| foreign_thought(thought).map(|text| output_text(text.into()))),
             Block::ToolUse(call) => Some(Item::Call {
                 kind: "function_call",
-                call_id: legal(&call.call, NAME_LIMIT),
-                name: legal(&call.name, NAME_LIMIT),
+                call_id: wire_name(&call.call, NAME_LIMIT),
+                name: wire_name(&call.name, NAME_LIMIT),
                 arguments: call.input.as_str(),
             }),
             Block::ToolResult(_) | Block::Image(_) => None,
@@ -116,8 +116,8 @@ fn assistant_items(speech: &Speech) -> Vec<Item<'_>> {
         .collect()
 }
 
-/// Returns the reasoning item that this wire gave us, if it did.
-fn sealed(thought: &Thought) -> Option<&RawValue> {
+/// Returns the encrypted reasoning item of a thought, or `None` if it came from another API.
+fn encrypted_item(thought: &Thought) -> Option<&RawValue> {
     if thought.wire != Wire::OpenaiResponses {
         return None;
     }
@@ -139,7 +139,7 @@ impl<'a> From<&'a ToolSpec> for Tool<'a> {
     fn from(tool: &'a ToolSpec) -> Self {
         Self {
             kind: "function",
-            name: legal(&tool.name, NAME_LIMIT),
+            name: wire_name(&tool.name, NAME_LIMIT),
             description: &tool.description,
             parameters: &tool.schema,
             strict: false,
@@ -147,9 +147,9 @@ impl<'a> From<&'a ToolSpec> for Tool<'a> {
     }
 }
 
-/// Tells whether the model thinks before it speaks, by the vendor's naming: `gpt-5` and later, and the o-series.
-/// Other models refuse the request when asked for their reasoning.
-pub(crate) fn reasons(config: &SessionConfig) -> bool {
+/// Returns true if the model is a reasoning model, by the vendor's names: `gpt-5` and later, and the o-series. Other
+/// models reject a request for reasoning.
+pub(crate) fn is_reasoning_model(config: &SessionConfig) -> bool {
     let model = config.model.rsplit('/').next().unwrap_or_default();
     let numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
     let generation = |rest: &str| {
@@ -163,7 +163,7 @@ pub(crate) fn reasons(config: &SessionConfig) -> bool {
 }
 
 /// Returns the request for a response.
-pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions) -> Pieces {
+pub fn body(config: &SessionConfig, segments: &[EncodedMessage], options: &BodyOptions) -> ByteChunks {
     #[derive(Serialize)]
     struct Reasoning<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ pub fn body(config: &SessionConfig, segments: &[Segment], options: &BodyOptions)
         body.field("stream", &true);
     }
     body.field("store", &false);
-    if reasons(config) {
+    if is_reasoning_model(config) {
         body.field("reasoning", &Reasoning { effort: config.effort.as_deref(), summary: "auto" });
         body.field("include", &["reasoning.encrypted_content"]);
     }

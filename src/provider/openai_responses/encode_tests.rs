@@ -10,7 +10,7 @@ const ITEM: &str =
 fn a_request_has_these_bytes() {
     let mut config = config(Wire::OpenaiResponses);
     config.effort = Some("high".to_owned());
-    let speeches = [
+    let messages = [
         user(vec![text("Go")]),
         assistant(vec![
             thought(Wire::OpenaiResponses, "Hm.", Some(ITEM), None),
@@ -20,7 +20,7 @@ fn a_request_has_these_bytes() {
         user(vec![text("stop"), result("call_1", "no such repo", true)]),
     ];
     assert_eq!(
-        request(&config, &speeches, &Blobs::default()),
+        request(&config, &messages, &Blobs::default()),
         concat!(
             r#"{"model":"test-model","max_output_tokens":4096,"stream":true,"store":false,"#,
             r#""reasoning":{"effort":"high","summary":"auto"},"include":["reasoning.encrypted_content"],"#,
@@ -42,7 +42,7 @@ fn a_request_has_these_bytes() {
 }
 
 #[test]
-fn images_of_results_travel_in_the_users_message() {
+fn images_of_results_go_into_the_user_message() {
     let mut blobs = Blobs::default();
     let outcome = ToolOutcome {
         call: "c".to_owned(),
@@ -60,14 +60,14 @@ fn images_of_results_travel_in_the_users_message() {
 }
 
 #[test]
-fn foreign_thoughts_become_text_and_broken_seals_do_not_break_the_request() {
-    let speech = assistant(vec![
+fn foreign_thoughts_become_text_and_invalid_items_do_not_break_the_request() {
+    let message = assistant(vec![
         thought(Wire::Anthropic, "mine", Some("sig"), None),
         thought(Wire::Anthropic, "", None, Some("sealed")),
         thought(Wire::OpenaiResponses, "", None, Some("not json")),
         thought(Wire::OpenaiResponses, "", None, Some(ITEM)),
     ]);
-    let body = request(&config(Wire::OpenaiResponses), &[user(vec![text("x")]), speech], &Blobs::default());
+    let body = request(&config(Wire::OpenaiResponses), &[user(vec![text("x")]), message], &Blobs::default());
     let value: serde_json::Value = serde_json::from_str(&body).unwrap();
     let items = value["input"].as_array().unwrap();
     assert_eq!(items.len(), 3);
@@ -76,7 +76,7 @@ fn foreign_thoughts_become_text_and_broken_seals_do_not_break_the_request() {
 }
 
 #[test]
-fn only_models_that_reason_are_asked_for_their_reasoning() {
+fn only_reasoning_models_are_asked_for_reasoning() {
     let asks = |model: &str| {
         let mut config = config(Wire::OpenaiResponses);
         model.clone_into(&mut config.model);
@@ -91,9 +91,9 @@ fn only_models_that_reason_are_asked_for_their_reasoning() {
 }
 
 #[test]
-fn tiny_limits_and_cache_keys_are_spelled_as_the_api_wants() {
+fn small_limits_are_raised_and_cache_keys_are_sent() {
     let options = BodyOptions { stream: false, max_output: Some(1), cache_key: Some("task".to_owned()) };
-    let body = super::body(&config(Wire::OpenaiResponses), &[], &options).whole();
+    let body = super::body(&config(Wire::OpenaiResponses), &[], &options).to_bytes();
     let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(value["max_output_tokens"], 16);
     assert_eq!(value["prompt_cache_key"], "task");

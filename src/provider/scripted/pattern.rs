@@ -1,4 +1,4 @@
-//! What a scenario looks for in a text.
+//! Text patterns of scenarios.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use grep_matcher::{Captures as _, Matcher as _};
 use grep_regex::RegexMatcher;
 use serde::Deserialize;
 
-/// A regular expression, checked when the scenario is read.
+/// A regular expression, validated when the scenario is parsed.
 #[derive(Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Regex {
@@ -19,7 +19,7 @@ impl Regex {
         self.matcher.is_match(text.as_bytes()).unwrap_or(false)
     }
 
-    /// Returns what the first group matched; the whole match, if there is no group.
+    /// Returns the match of the first group, or the whole match if there is no group.
     pub(super) fn capture<'a>(&self, text: &'a str) -> Option<&'a str> {
         let mut captures = self.matcher.new_captures().ok()?;
         self.matcher.captures(text.as_bytes(), &mut captures).ok()?.then_some(())?;
@@ -32,7 +32,8 @@ impl TryFrom<String> for Regex {
     type Error = String;
 
     fn try_from(source: String) -> Result<Self, String> {
-        let matcher = RegexMatcher::new(&source).map_err(|problem| format!("\"{source}\" is no regex: {problem}"))?;
+        let matcher =
+            RegexMatcher::new(&source).map_err(|problem| format!("\"{source}\" is not a regex: {problem}"))?;
         Ok(Self { source, matcher })
     }
 }
@@ -74,7 +75,7 @@ impl Pattern {
     }
 }
 
-/// Patterns that must all hold. None at all hold always.
+/// Patterns that must all match. An empty list always matches.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "OneOrMany")]
 pub(super) struct Patterns(Vec<Pattern>);

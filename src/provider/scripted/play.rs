@@ -1,4 +1,4 @@
-//! Plays an answer in its time: pauses, then words at a reader's pace, and stops at once when told to.
+//! Plays an answer with delays, until it ends or is cancelled.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::model::event::StopReason;
 use crate::model::usage::Tokens;
-use crate::provider::decode::{cut_call, said};
+use crate::provider::decode::{cut_call, text_blocks};
 use crate::provider::error::ApiError;
 use crate::provider::response::{Response, ResponseBlock, Signal};
-use crate::provider::scripted::scenario::{ScriptedError, Tempo};
+use crate::provider::scripted::scenario::{ScaledPacing, ScriptedError};
 use crate::provider::scripted::select::Answer;
 
-/// How often something new appears.
+/// Interval between signals.
 const TICK: Duration = Duration::from_millis(30);
 
 pub(super) struct Player {
     pub(super) signals: mpsc::Sender<Signal>,
     pub(super) cancel: CancellationToken,
-    pub(super) pacing: Tempo,
+    pub(super) pacing: ScaledPacing,
 }
 
-/// Why an answer was not played to its end.
+/// Why an answer was cut short.
 enum Cut {
     Cancelled,
     Failed,
@@ -35,11 +35,11 @@ impl Player {
         error: Option<ScriptedError>,
         tokens: Tokens,
     ) -> Result<Response, ApiError> {
-        let mut heard = Vec::new();
+        let mut sent_texts = Vec::new();
         let limit = error.map(|error| error.after_chars.unwrap_or(0));
-        let cut = self.perform(answer, limit, &mut heard).await.err();
+        let cut = self.send_answer(answer, limit, &mut sent_texts).await.err();
         let partial = |texts| Response {
-            blocks: said(texts),
+            blocks: text_blocks(texts),
             tokens: Tokens::default(),
             usage_reported: false,
             stop: StopReason::Interrupted,
@@ -47,14 +47,14 @@ impl Player {
             model: answer.model.clone(),
         };
         match (cut, error) {
-            (Some(Cut::Cancelled), _) => Err(ApiError::cancelled().with_partial(partial(heard))),
+            (Some(Cut::Cancelled), _) => Err(ApiError::cancelled().with_partial(partial(sent_texts))),
             (_, Some(error)) => {
                 let failure = ApiError {
                     status: error.status,
                     retry_after: error.retry_after_ms.map(Duration::from_millis),
-                    ..ApiError::new(error.class, "the scenario says so")
+                    ..ApiError::new(error.class, "scripted error")
                 };
-                Err(failure.with_partial(partial(heard)))
+                Err(failure.with_partial(partial(sent_texts)))
             }
             (_, None) => {
                 let mut blocks = answer.blocks.clone();
@@ -70,8 +70,13 @@ impl Player {
         }
     }
 
-    /// Sends the answer's signals. With a `limit`, stops after so many characters of text.
-    async fn perform(&self, answer: &Answer, limit: Option<usize>, heard: &mut Vec<String>) -> Result<(), Cut> {
+    /// Sends the signals of an answer. With a `limit`, stops after that many characters of text.
+    async fn send_answer(
+        &self,
+        answer: &Answer,
+        limit: Option<usize>,
+        sent_texts: &mut Vec<String>,
+    ) -> Result<(), Cut> {
         self.pause(self.pacing.first_token).await?;
         let mut left = limit.unwrap_or(usize::MAX);
         let mut calls = 0;
@@ -87,12 +92,12 @@ impl Player {
                     }
                 }
                 ResponseBlock::Text(text) => {
-                    heard.push(String::new());
+                    sent_texts.push(String::new());
                     let end = text.char_indices().nth(left).map_or(text.len(), |(end, _)| end);
                     for piece in self.pieces(&text[..end]) {
                         self.emit(Signal::Text(piece.to_owned())).await?;
-                        if let Some(heard) = heard.last_mut() {
-                            heard.push_str(piece);
+                        if let Some(sent_texts) = sent_texts.last_mut() {
+                            sent_texts.push_str(piece);
                         }
                         self.pace(piece).await?;
                     }
@@ -113,7 +118,7 @@ impl Player {
         if limit.is_some() { Err(Cut::Failed) } else { Ok(()) }
     }
 
-    /// Returns `text` in what appears at once: a tick's worth, or all of it.
+    /// Splits `text` into the pieces of one tick each, or returns all of it without pacing.
     fn pieces<'a>(&self, text: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
         let size = match self.pacing.per_char {
             None => usize::MAX,
@@ -154,7 +159,7 @@ impl Player {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(Cut::Cancelled),
-            // Nobody may be watching.
+            // The receiver may be gone.
             _ = self.signals.send(signal) => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! The format of a scenario, described in the header of the parent module.
+//! The format of scenarios. The parent module documents it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,23 +12,23 @@ use crate::model::event::StopReason;
 use crate::provider::error::ErrorClass;
 use crate::provider::scripted::pattern::{Patterns, Regex};
 
-/// The version of the format that this program reads.
+/// The supported version of the format.
 const VERSION: u32 = 1;
 
 /// A scenario that cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    #[error("the scenario {path} cannot be read: {source}")]
+    #[error("cannot read the scenario {path}: {source}")]
     Read { path: PathBuf, source: io::Error },
-    #[error("the scenario is not as it must be: {0}")]
+    #[error("invalid scenario: {0}")]
     Shape(#[from] serde_json::Error),
-    #[error("rule {0} has no `when`; it would answer everything")]
+    #[error("rule {0} has no `when` and would match everything")]
     Rule(String),
-    #[error("the scenario has version {0}, but this program plays version {VERSION}")]
+    #[error("the scenario has version {0}; this mxd supports version {VERSION}")]
     Version(u32),
 }
 
-/// What to answer, depending on what comes in.
+/// A set of scripted conversations.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -36,11 +36,11 @@ pub struct Scenario {
     #[serde(default)]
     pub(super) pacing: Pacing,
     #[serde(default)]
-    pub(super) rules: Vec<Turn>,
+    pub(super) rules: Vec<ScriptedTurn>,
     #[serde(default)]
-    pub(super) conversations: Vec<Conversation>,
+    pub(super) conversations: Vec<ScriptedConversation>,
     #[serde(default)]
-    pub(super) otherwise: Option<Box<Turn>>,
+    pub(super) otherwise: Option<Box<ScriptedTurn>>,
 }
 
 impl Scenario {
@@ -71,23 +71,23 @@ impl Scenario {
     }
 }
 
-/// How one agent's requests are answered.
+/// The answers to one agent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Conversation {
+pub(super) struct ScriptedConversation {
     #[serde(default)]
     pub(super) name: String,
     #[serde(default)]
     pub(super) when: Selector,
     #[serde(default)]
-    pub(super) rules: Vec<Turn>,
+    pub(super) rules: Vec<ScriptedTurn>,
     #[serde(default)]
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<ScriptedTurn>,
     #[serde(default)]
-    pub(super) otherwise: Option<Box<Turn>>,
+    pub(super) otherwise: Option<Box<ScriptedTurn>>,
 }
 
-/// Which requests belong to a conversation.
+/// Selects the requests that belong to a conversation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Selector {
@@ -96,7 +96,7 @@ pub(super) struct Selector {
     pub(super) anchor: Patterns,
 }
 
-/// What must have been said for a turn to be played.
+/// A condition on the user's input since the last answer.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Condition {
@@ -108,7 +108,7 @@ pub(super) struct Condition {
 /// One answer.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Turn {
+pub(super) struct ScriptedTurn {
     pub(super) when: Option<Condition>,
     pub(super) capture: BTreeMap<String, Capture>,
     pub(super) thinking: Option<String>,
@@ -126,15 +126,15 @@ pub(super) struct ScriptedCall {
     pub(super) tool: String,
     #[serde(default)]
     pub(super) input: Value,
-    /// Arguments that are no JSON, for those who want to see what happens.
+    /// Input that is not JSON, to test malformed calls.
     #[serde(default)]
     pub(super) malformed: Option<String>,
 }
 
-/// Where a capture looks.
+/// The text that a capture searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum From {
+pub(super) enum CaptureSource {
     Text,
     Result,
     #[default]
@@ -147,11 +147,11 @@ pub(super) enum From {
 #[serde(deny_unknown_fields)]
 pub(super) struct Capture {
     #[serde(default)]
-    pub(super) from: From,
+    pub(super) from: CaptureSource,
     pub(super) regex: Regex,
 }
 
-/// A failure to be played instead of an answer.
+/// An error to play instead of an answer.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptedError {
@@ -161,7 +161,7 @@ pub(super) struct ScriptedError {
     pub(super) status: Option<u16>,
     #[serde(default)]
     pub(super) retry_after_ms: Option<u64>,
-    /// How much of the text comes before it.
+    /// Number of characters of text before the error.
     #[serde(default)]
     pub(super) after_chars: Option<usize>,
 }
@@ -170,16 +170,16 @@ fn class<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ErrorClass, D::Er
     let word = String::deserialize(deserializer)?;
     ErrorClass::from_word(&word).ok_or_else(|| {
         let words: Vec<_> = ErrorClass::ALL.iter().map(|class| class.word()).collect();
-        serde::de::Error::custom(format!("\"{word}\" is no class of errors; there are {}", words.join(", ")))
+        serde::de::Error::custom(format!("unknown error class \"{word}\"; expected one of {}", words.join(", ")))
     })
 }
 
-/// How fast an answer comes.
+/// The speed of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Pacing {
     pub(super) first_token_ms: u64,
-    /// Nought: all at once.
+    /// Zero: all at once.
     pub(super) chars_per_second: u64,
 }
 
@@ -189,19 +189,19 @@ impl Default for Pacing {
     }
 }
 
-/// Pacing in real time.
+/// Pacing multiplied by the provider's factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Tempo {
+pub(super) struct ScaledPacing {
     pub(super) first_token: Duration,
-    /// Nothing: all at once.
+    /// `None`: all at once.
     pub(super) per_char: Option<Duration>,
 }
 
 impl Pacing {
-    pub(super) fn scaled(self, factor: f64) -> Tempo {
+    pub(super) fn scaled(self, factor: f64) -> ScaledPacing {
         let per_char = (self.chars_per_second > 0 && factor > 0.0)
             .then(|| Duration::from_secs_f64(factor.min(1e3) / self.chars_per_second as f64));
-        Tempo {
+        ScaledPacing {
             first_token: Duration::from_millis(self.first_token_ms.min(3_600_000)).mul_f64(factor.min(1e3)),
             per_char,
         }

@@ -1,4 +1,4 @@
-//! Which turn of a scenario answers a request: a fold over the request, and nothing else.
+//! Selects the turn of a scenario that answers a request. A pure function of both.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,12 @@ use crate::base::Json;
 use crate::model::conversation::{Role, Thought, ToolUse, Wire};
 use crate::model::event::StopReason;
 use crate::provider::response::ResponseBlock;
-use crate::provider::scripted::request::{Request, Said, tokens_of};
-use crate::provider::scripted::scenario::{Condition, Conversation, From, Pacing, Scenario, ScriptedError, Turn};
+use crate::provider::scripted::request::{Request, ScriptedMessage, tokens_of};
+use crate::provider::scripted::scenario::{
+    CaptureSource, Condition, Pacing, Scenario, ScriptedConversation, ScriptedError, ScriptedTurn,
+};
 
-/// What is to be played.
+/// The answer to play, with its errors and pacing.
 #[derive(Debug)]
 pub(super) struct Step<'a> {
     pub(super) answer: Answer,
@@ -19,7 +21,7 @@ pub(super) struct Step<'a> {
     pub(super) pacing: Pacing,
 }
 
-/// An answer with everything filled in.
+/// An answer with all captures filled in.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) blocks: Vec<ResponseBlock>,
@@ -38,16 +40,16 @@ impl Answer {
     }
 }
 
-/// What the user said since the last answer.
+/// The user's input since the last answer.
 #[derive(Default)]
-struct Heard {
+struct UserInput {
     text: String,
     result: String,
 }
 
-impl Heard {
-    fn add(&mut self, said: &Said) {
-        let (texts, results) = said.heard();
+impl UserInput {
+    fn add(&mut self, message: &ScriptedMessage) {
+        let (texts, results) = message.texts_and_results();
         for (all, parts) in [(&mut self.text, texts), (&mut self.result, results)] {
             for part in parts {
                 if !all.is_empty() {
@@ -69,32 +71,31 @@ impl Heard {
     }
 }
 
-/// Returns the answer to `request`, or what is wrong with the scenario.
+/// Returns the answer to `request`. Fails if the scenario uses a name that was never captured.
 pub(super) fn step<'a>(scenario: &'a Scenario, request: &Request) -> Result<Step<'a>, String> {
-    let mut first = Heard::default();
-    let opening = request.messages.iter().take_while(|said| said.role == Role::User);
-    opening.for_each(|said| first.add(said));
-    let begun = scenario.conversations.iter().find_map(|conversation| {
+    let mut first = UserInput::default();
+    let opening = request.messages.iter().take_while(|message| message.role == Role::User);
+    opening.for_each(|message| first.add(message));
+    let selected = scenario.conversations.iter().find_map(|conversation| {
         let start = start(conversation, request, &first)?;
         Some((conversation, start))
     });
-    let (conversation, start) = begun.map_or((None, 0), |(conversation, start)| (Some(conversation), start));
-    let mut tale = Tale { scenario, conversation, next: 0, captured: BTreeMap::new(), all: String::new() };
-    let mut heard = Heard::default();
-    for said in &request.messages[start..] {
-        match said.role {
-            Role::User => heard.add(said),
+    let (conversation, start) = selected.map_or((None, 0), |(conversation, start)| (Some(conversation), start));
+    let mut cursor = ScriptCursor { scenario, conversation, next: 0, captured: BTreeMap::new(), all: String::new() };
+    let mut input = UserInput::default();
+    for message in &request.messages[start..] {
+        match message.role {
+            Role::User => input.add(message),
             Role::Assistant => {
-                tale.advance(&std::mem::take(&mut heard), &first);
+                cursor.advance(&std::mem::take(&mut input), &first);
             }
         }
     }
-    let turn = tale.advance(&heard, &first);
+    let turn = cursor.advance(&input, &first);
     let place = conversation.map_or("the scenario", |conversation| conversation.name.as_str());
-    let answered = request.messages.iter().filter(|said| said.role == Role::Assistant).count();
-    let answer = answer(turn, &tale.captured, &request.model, answered).map_err(|name| {
-        format!("conversation \"{place}\" of the scenario uses ${{{name}}}, which nothing has captured by then")
-    })?;
+    let answered = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
+    let answer = answer(turn, &cursor.captured, &request.model, answered)
+        .map_err(|name| format!("conversation \"{place}\" of the scenario uses ${{{name}}} before it is captured"))?;
     Ok(Step {
         answer,
         errors: turn.map_or(&[], |turn| turn.errors.as_slice()),
@@ -102,8 +103,8 @@ pub(super) fn step<'a>(scenario: &'a Scenario, request: &Request) -> Result<Step
     })
 }
 
-/// Returns where in the request a conversation starts, if the request belongs to it.
-fn start(conversation: &Conversation, request: &Request, first: &Heard) -> Option<usize> {
+/// Returns the index of the message where a conversation starts, or `None` if the request does not belong to it.
+fn start(conversation: &ScriptedConversation, request: &Request, first: &UserInput) -> Option<usize> {
     let when = &conversation.when;
     if !when.system.match_all(&request.system) || !when.first.match_all(&first.last()) {
         return None;
@@ -111,39 +112,39 @@ fn start(conversation: &Conversation, request: &Request, first: &Heard) -> Optio
     if when.anchor.is_empty() {
         return Some(0);
     }
-    request.messages.iter().position(|said| {
-        let mut heard = Heard::default();
-        heard.add(said);
-        said.role == Role::User && when.anchor.match_all(&heard.last())
+    request.messages.iter().position(|message| {
+        let mut input = UserInput::default();
+        input.add(message);
+        message.role == Role::User && when.anchor.match_all(&input.last())
     })
 }
 
-/// A conversation as far as it has been told.
-struct Tale<'a> {
+/// The position in a scripted conversation.
+struct ScriptCursor<'a> {
     scenario: &'a Scenario,
-    conversation: Option<&'a Conversation>,
+    conversation: Option<&'a ScriptedConversation>,
     next: usize,
     captured: BTreeMap<&'a str, String>,
     all: String,
 }
 
-impl<'a> Tale<'a> {
-    /// Returns the turn that answers what was heard, and takes it as told.
-    fn advance(&mut self, heard: &Heard, first: &Heard) -> Option<&'a Turn> {
+impl<'a> ScriptCursor<'a> {
+    /// Returns the turn that answers the input, and moves past it.
+    fn advance(&mut self, input: &UserInput, first: &UserInput) -> Option<&'a ScriptedTurn> {
         self.all.push('\n');
-        self.all.push_str(&heard.last());
-        let turn = self.choose(heard);
+        self.all.push_str(&input.last());
+        let turn = self.choose(input);
         if let Some(turn) = turn {
-            self.capture(turn, heard, first);
+            self.capture(turn, input, first);
         }
         turn
     }
 
-    fn choose(&mut self, heard: &Heard) -> Option<&'a Turn> {
+    fn choose(&mut self, input: &UserInput) -> Option<&'a ScriptedTurn> {
         let (scenario, conversation) = (self.scenario, self.conversation);
         let own = conversation.map_or(&[][..], |conversation| conversation.rules.as_slice());
         let mut rules = own.iter().chain(&scenario.rules);
-        let holds = |turn: &&Turn| turn.when.as_ref().is_none_or(|condition| heard.satisfies(condition));
+        let holds = |turn: &&ScriptedTurn| turn.when.as_ref().is_none_or(|condition| input.satisfies(condition));
         if let Some(rule) = rules.find(|turn| holds(turn)) {
             return Some(rule);
         }
@@ -160,14 +161,14 @@ impl<'a> Tale<'a> {
         fallbacks.into_iter().flatten().next()
     }
 
-    fn capture(&mut self, turn: &'a Turn, heard: &Heard, first: &Heard) {
+    fn capture(&mut self, turn: &'a ScriptedTurn, input: &UserInput, first: &UserInput) {
         for (name, capture) in &turn.capture {
             let text = match capture.from {
-                From::Text => &heard.text,
-                From::Result => &heard.result,
-                From::Last => &heard.last(),
-                From::First => &first.last(),
-                From::All => &self.all,
+                CaptureSource::Text => &input.text,
+                CaptureSource::Result => &input.result,
+                CaptureSource::Last => &input.last(),
+                CaptureSource::First => &first.last(),
+                CaptureSource::All => &self.all,
             };
             if let Some(found) = capture.regex.capture(text) {
                 self.captured.insert(name, found.to_owned());
@@ -176,9 +177,9 @@ impl<'a> Tale<'a> {
     }
 }
 
-/// Fills in a turn. Fails with the name of what was never captured.
+/// Fills in the captures of a turn. Fails with the name of a missing one.
 fn answer(
-    turn: Option<&Turn>,
+    turn: Option<&ScriptedTurn>,
     captured: &BTreeMap<&str, String>,
     model: &str,
     answered: usize,
@@ -218,7 +219,7 @@ fn fill(text: &str, captured: &BTreeMap<&str, String>) -> Result<String, String>
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         filled.push_str(before);
-        // What is no name is no capture: scripts write shell code, and `${words:-none}` is the shell's.
+        // Anything but a plain name belongs to shell code in the script, such as `${words:-none}`.
         match after.split_once('}').filter(|(name, _)| is_name(name)) {
             Some((name, after)) => {
                 filled.push_str(captured.get(name).ok_or_else(|| name.to_owned())?);

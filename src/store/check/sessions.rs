@@ -1,22 +1,22 @@
-//! The check of one session: every line parsed, every parent looked up, every blob it names noted.
+//! Checks one session: parses every line, looks up every parent, and collects the blobs it refers to.
 
 use std::collections::{BTreeSet, HashSet};
 
 use crate::base::{EventId, TaskId, text};
 use crate::model::content::{BlobId, Content, Image};
 use crate::model::event::{Body, Event};
-use crate::store::check::{Outcome, Repair, Report, Severity};
+use crate::store::check::{CheckSeverity, Outcome, Repair, Report};
 use crate::store::disk::Disk;
 use crate::store::line::Parsed;
-use crate::store::log::{Folder, Log};
+use crate::store::log::{FolderPolicy, Log};
 use crate::store::session::Sessions;
 use crate::store::{StoreError, line};
 
-/// How many line numbers a sentence names.
+/// The number of line numbers that a sentence lists.
 const NAMED: usize = 5;
 
 #[derive(Default)]
-struct Tally {
+struct SessionCheck {
     line: usize,
     events: usize,
     bad: Vec<usize>,
@@ -37,42 +37,42 @@ pub(super) fn check(
     referenced: &mut BTreeSet<BlobId>,
 ) -> Result<(), StoreError> {
     let path = sessions.path(task);
-    let mut tally = Tally::default();
+    let mut check = SessionCheck::default();
     let tail = sessions.scan(task, |span| {
-        tally.line += 1;
+        check.line += 1;
         match span.bytes.map(line::parse) {
-            Some(Parsed::Whole(header)) => tally.event(header.into_event(), referenced),
+            Some(Parsed::Whole(header)) => check.event(header.into_event(), referenced),
             Some(Parsed::Behind { header, .. }) => {
-                tally.glued.push(tally.line);
-                tally.event(header.into_event(), referenced);
+                check.glued.push(check.line);
+                check.event(header.into_event(), referenced);
             }
-            Some(Parsed::Bad) | None => tally.bad.push(tally.line),
+            Some(Parsed::Bad) | None => check.bad.push(check.line),
             Some(Parsed::Blank) => {}
         }
     })?;
     report.sessions += 1;
-    report.events += tally.events;
+    report.events += check.events;
 
     if tail.is_torn() {
         let size = text::size(tail.len - tail.good);
         let sentence = format!(
-            "the last {size} were cut off in the middle of a write and never counted; \
-             they are moved to a file beside it before the next event is added"
+            "the last {size} are an interrupted write and were never acknowledged; \
+             they are moved to a file next to it before the next event is added"
         );
-        report.add_mendable(repair, &path, sentence);
+        report.add_repairable(repair, &path, sentence);
     } else if tail.unterminated {
-        report.add_mendable(repair, &path, "its last line lacks the line end");
+        report.add_repairable(repair, &path, "its last line has no line end");
     }
     if let Repair::Yes { now } = repair
-        && tail.needs_healing()
+        && tail.needs_repair()
     {
-        Log::open(disk, &path, Folder::MustExist, now)?;
+        Log::open(disk, &path, FolderPolicy::MustExist, now)?;
     }
-    tally.tell(report, &path);
+    check.report(report, &path);
     Ok(())
 }
 
-impl Tally {
+impl SessionCheck {
     fn event(&mut self, event: Event, referenced: &mut BTreeSet<BlobId>) {
         self.events += 1;
         if !self.seen.insert(event.id) {
@@ -90,35 +90,34 @@ impl Tally {
         }
     }
 
-    fn tell(self, report: &mut Report, path: &std::path::Path) {
-        let mut say = |severity, lines: &[usize], sentence: &str| {
+    fn report(self, report: &mut Report, path: &std::path::Path) {
+        let mut add = |severity, lines: &[usize], sentence: &str| {
             if !lines.is_empty() {
                 report.add(severity, Outcome::Remains, path, format!("{}: {sentence}", numbers(lines)));
             }
         };
-        say(Severity::Error, &self.bad, "not readable and skipped; everything else is used");
-        say(Severity::Warning, &self.glued, "the rest of a torn write stands in front of an event, which is used");
-        say(Severity::Warning, &self.repeated, "an event that came before is repeated");
-        say(
-            Severity::Warning,
+        add(CheckSeverity::Error, &self.bad, "unreadable and skipped; everything else is used");
+        add(CheckSeverity::Warning, &self.glued, "the rest of an interrupted write precedes an event, which is used");
+        add(CheckSeverity::Warning, &self.repeated, "a repeated event");
+        add(
+            CheckSeverity::Warning,
             &self.orphaned,
-            "the event before it is not in the file; the line in front is taken instead",
+            "its parent event is not in the file; the line before is used instead",
         );
-        say(
-            Severity::Warning,
+        add(
+            CheckSeverity::Warning,
             &self.unreadable,
-            "a known type in a shape that this version cannot read, kept as it is",
+            "a known type in a form that this version cannot read; it is preserved",
         );
         if !self.unknown.is_empty() {
             let kinds = self.unknown.into_iter().collect::<Vec<_>>().join(", ");
-            let sentence =
-                format!("holds events of types that this version does not know ({kinds}); they are kept as they are");
-            report.add(Severity::Note, Outcome::Noted, path, sentence);
+            let sentence = format!("has events of types that this version does not know ({kinds}); they are preserved");
+            report.add(CheckSeverity::Note, Outcome::Noted, path, sentence);
         }
     }
 }
 
-/// Returns `line 3`, or `lines 3, 7, 9 (and 4 more)`.
+/// Formats line numbers: `line 3`, or `lines 3, 7, 9 (and 4 more)`.
 fn numbers(lines: &[usize]) -> String {
     let named = lines.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let more = lines.len().saturating_sub(NAMED);

@@ -1,4 +1,4 @@
-//! The writer's thread: takes commands, keeps the open logs, forms groups.
+//! The writer's thread: executes commands, manages the open logs, forms groups.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::model::fold::SessionState;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::fork;
-use crate::store::log::{Folder, Log};
+use crate::store::log::{FolderPolicy, Log};
 use crate::store::session::Sessions;
 use crate::store::writer::group::Group;
 use crate::store::writer::save::save;
 use crate::store::writer::{Answer, Command, CopyPlan, Durability, Options, Watch};
 
-/// How many files stay open. Sleeping sessions cost none.
+/// The number of open files. Idle sessions need none.
 const MAX_OPEN: usize = 128;
-/// How many commands are answered together at most, so that the first of them does not wait for the last.
+/// The most commands in a group, so that the first does not wait for the last.
 const MAX_GROUP: usize = 1024;
-/// With [`Durability::Os`]: how long written events may wait to be saved.
+/// With [`Durability::Os`]: the longest delay before written events are synced.
 const SAVE_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) struct Actor {
@@ -34,16 +34,16 @@ pub(super) struct Actor {
     logs: BTreeMap<TaskId, OpenLog>,
     group: Group,
     uses: u64,
-    /// Whether the folder of the sessions may have to be made.
-    folder: Folder,
-    /// When the oldest write that is not saved yet has to be. However busy the writer is, it does not move.
+    /// Whether the folder of the sessions may have to be created.
+    folder: FolderPolicy,
+    /// The deadline for syncing the oldest unsynced write. Later writes do not move it.
     save_by: Option<Instant>,
 }
 
-/// A log and when it was last needed.
+/// A log and when it was last used.
 pub(super) struct OpenLog {
     pub(super) log: Log,
-    /// A write failed and the file could not be brought back yet.
+    /// A write failed and the file has not been restored yet.
     pub(super) broken: bool,
     used: u64,
 }
@@ -62,7 +62,7 @@ impl Actor {
             logs,
             group,
             uses: 0,
-            folder: Folder::Make,
+            folder: FolderPolicy::Make,
             save_by: None,
         }
     }
@@ -83,7 +83,7 @@ impl Actor {
         self.save_all();
     }
 
-    /// Waits for a command. While something written is unsaved it does not wait for ever.
+    /// Waits for a command, or until unsynced data must be synced.
     fn next(&mut self, inbox: &Receiver<Command>) -> Option<Command> {
         if let Some(by) = self.save_by {
             let left = by.saturating_duration_since(Instant::now());
@@ -99,7 +99,7 @@ impl Actor {
         inbox.recv().ok()
     }
 
-    /// Puts a command into the group, or carries it out at once. Tells whether it was the last.
+    /// Adds a command to the group, or executes it at once. Returns true if it was the last.
     fn take(&mut self, command: Command) -> bool {
         match command {
             Command::Append { session, run, bodies, answer } => {
@@ -107,30 +107,30 @@ impl Actor {
                     self.flush();
                 }
                 let staged = self.stage(session, run, bodies);
-                self.group.settle(session, staged, answer);
+                self.group.add_caller(session, staged, answer);
             }
             Command::Copy { from, to, at, copy, answer } => {
                 self.flush();
                 self.copy(from, to, at, copy.as_ref(), answer);
             }
-            Command::Mend { session, answer } => {
+            Command::Repair { session, answer } => {
                 self.flush();
-                let _ = answer.send(self.mend(session));
+                let _ = answer.send(self.repair(session));
             }
             Command::Quit => return true,
         }
         false
     }
 
-    /// Brings a log back to what was acknowledged, if a failed write left more in it.
-    fn mend(&mut self, session: TaskId) -> Result<(), StoreError> {
+    /// Restores the acknowledged content of a log after a failed write.
+    fn repair(&mut self, session: TaskId) -> Result<(), StoreError> {
         let Some(open) = self.logs.get_mut(&session).filter(|open| open.broken) else { return Ok(()) };
         open.log.recover(self.disk.as_ref())?;
         open.broken = false;
         Ok(())
     }
 
-    /// Stamps `bodies` and adds them to what will be written. On an error nothing was added.
+    /// Stamps `bodies` and adds them to the group. On an error nothing is added.
     fn stage(&mut self, session: TaskId, run: Option<RunId>, bodies: Vec<Body>) -> Result<Vec<Event>, StoreError> {
         let head = self.open(session)?.log.head();
         let head = self.group.head(session).or(head);
@@ -159,7 +159,7 @@ impl Actor {
         Event { v: VERSION, id: EventId::fresh(&self.ids), parent, ts: self.clock.now(), run, batch, body }
     }
 
-    /// Fills in what an event that cuts the chain carries across the cut, and says what it hangs on.
+    /// Fills in the state that an event carries across a cut of the chain, and returns its parent.
     fn carry(
         &self,
         session: TaskId,
@@ -191,7 +191,7 @@ impl Actor {
 
     fn copy(&mut self, from: TaskId, to: TaskId, at: Option<EventId>, plan: &dyn CopyPlan, answer: Answer) {
         let staged = self.stage_copy(from, to, at, plan);
-        self.group.settle(to, staged, answer);
+        self.group.add_caller(to, staged, answer);
         self.flush();
     }
 
@@ -202,9 +202,9 @@ impl Actor {
         at: Option<EventId>,
         plan: &dyn CopyPlan,
     ) -> Result<Vec<Event>, StoreError> {
-        self.mend(from)?;
+        self.repair(from)?;
         let source = fork::source(&self.sessions, from, at)?;
-        // Opening it first takes out what a copy that failed may have left there: that is nobody's conversation.
+        // Opening removes the remains of a failed copy, which belong to no conversation.
         let head = self.open(to)?.log.head();
         fork::check_target(&self.sessions, to)?;
         let closing = plan.closing(&source.events);
@@ -212,7 +212,7 @@ impl Actor {
         let mut lines = fork::relinked(&source, head, of)?;
         let mut events = source.events;
         fork::relink(&mut events, head, of);
-        // What is stamped from now on stands behind the copy.
+        // Ids from now on sort after the copy.
         for event in &events {
             self.ids.observe(event.id.ulid());
         }
@@ -228,19 +228,19 @@ impl Actor {
         Ok(events)
     }
 
-    /// Returns the session's log, opened and healed if need be, and brought back if a write had failed.
+    /// Returns the session's log: opened, repaired and restored as needed.
     fn open(&mut self, session: TaskId) -> Result<&mut OpenLog, StoreError> {
         self.uses += 1;
         let uses = self.uses;
         if !self.logs.contains_key(&session) {
             let log = Log::open(self.disk.as_ref(), &self.sessions.path(session), self.folder, self.clock.now())?;
-            self.folder = Folder::MustExist;
+            self.folder = FolderPolicy::MustExist;
             if let Some(head) = log.head() {
                 self.ids.observe(head.ulid());
             }
             self.logs.insert(session, OpenLog { log, broken: false, used: uses });
         }
-        self.mend(session)?;
+        self.repair(session)?;
         let open = self.logs.get_mut(&session).ok_or(StoreError::Closed)?;
         open.used = uses;
         Ok(open)
@@ -259,14 +259,14 @@ impl Actor {
         let unsaved: Vec<_> = unsaved.map(|(session, open)| (*session, &mut open.log)).collect();
         for (session, error) in save(unsaved, self.disk.parallel_syncs()) {
             tracing::error!(%error, "written events could not be saved");
-            // What was written stays written: with this durability it was acknowledged when the system took it.
+            // The events stay written: with this durability they were acknowledged when the system accepted them.
             if let Some(open) = self.logs.get_mut(&session) {
                 open.broken = open.log.recover(self.disk.as_ref()).is_err();
             }
         }
     }
 
-    /// Closes the files that were not needed for longest, down to the limit.
+    /// Closes the least recently used files, down to the limit.
     fn close_idle(&mut self) {
         while self.logs.len() > MAX_OPEN {
             let idle = self.logs.iter().filter(|(_, open)| !open.broken && !open.log.is_unsynced());
@@ -276,7 +276,7 @@ impl Actor {
     }
 }
 
-/// Tells whether an event carries state across a cut, which only the writer can know exactly.
+/// Returns true if an event carries state across a cut of the chain, which only the writer knows exactly.
 fn cuts_the_chain(body: &Body) -> bool {
     matches!(body, Body::CompactMarker(_) | Body::HeadMoved(_))
 }

@@ -1,4 +1,4 @@
-//! A group of appends that share the cost of being saved.
+//! A group of appends that share the cost of a sync.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::store::writer::save::save;
 use crate::store::writer::{Answer, Durability, Watch};
 use crate::store::{StoreError, line};
 
-/// What will be written together, and who waits for it.
+/// The lines to write together, and the callers that wait for them.
 #[derive(Default)]
 pub(super) struct Group {
     staged: BTreeMap<TaskId, Staged>,
@@ -37,7 +37,7 @@ impl Group {
         self.staged.get(&session).and_then(|staged| staged.head)
     }
 
-    /// Adds events. On an error none of them was added.
+    /// Adds events. On an error none of them is added.
     pub(super) fn add(&mut self, session: TaskId, events: &[Event]) -> Result<(), StoreError> {
         let staged = self.staged.entry(session).or_default();
         let before = staged.lines.len();
@@ -51,26 +51,26 @@ impl Group {
         Ok(())
     }
 
-    /// Adds lines that are ready to be written and end in `head`.
+    /// Adds encoded lines that end in `head`.
     pub(super) fn add_lines(&mut self, session: TaskId, lines: &[u8], head: Option<EventId>) {
         let staged = self.staged.entry(session).or_default();
         staged.lines.extend_from_slice(lines);
         staged.head = head.or(staged.head);
     }
 
-    /// Remembers who waits for `staged`, or tells them at once that it failed.
-    pub(super) fn settle(&mut self, session: TaskId, staged: Result<Vec<Event>, StoreError>, answer: Answer) {
+    /// Stores the caller that waits for `staged`, or sends it the error at once.
+    pub(super) fn add_caller(&mut self, session: TaskId, staged: Result<Vec<Event>, StoreError>, answer: Answer) {
         match staged {
             Ok(events) => {
                 let events = events.into_iter().map(Arc::new).collect();
                 self.waiting.push(Waiting { session, events, answer });
             }
-            // Whoever asked may have gone away: then nobody needs the answer.
+            // The caller may have dropped its receiver.
             Err(error) => drop(answer.send(Err(error))),
         }
     }
 
-    /// Writes everything, saves it, and answers everybody in the order they asked.
+    /// Writes and syncs everything, and answers all callers in their order.
     pub(super) fn write(
         self,
         disk: &dyn Disk,
@@ -81,9 +81,9 @@ impl Group {
         let mut failed: BTreeMap<TaskId, StoreError> = BTreeMap::new();
         let mut staged = self.staged;
         staged.retain(|_, staged| !staged.lines.is_empty());
-        // All files first, then all saves: the disk can begin with the first while the last is still being written.
+        // Write all files first, then sync: the disk can start with the first while the last is still being written.
         for (session, staged) in &staged {
-            // Staging opened it; should it be gone all the same, nothing of this is on the disk.
+            // Staging opened the log; if it is gone, nothing was written.
             let written = logs.get_mut(session).map_or(Err(StoreError::Closed), |open| open.log.write(&staged.lines));
             if let Err(error) = written {
                 failed.insert(*session, error);
@@ -107,7 +107,7 @@ impl Group {
             if !failed.contains_key(&session) {
                 watch(session, &events);
             }
-            let result = failed.get(&session).map_or(Ok(events), |error| Err(error.again()));
+            let result = failed.get(&session).map_or(Ok(events), |error| Err(error.duplicate()));
             let _ = answer.send(result);
         }
     }

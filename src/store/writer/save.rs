@@ -1,7 +1,7 @@
-//! Saving the logs that a group touched, several at a time where the disk gains by it.
+//! Syncs the logs of a group, several at a time where the disk gains from it.
 //!
-//! A file system commits everything that waits for it at that moment in one go, so files that are saved together cost
-//! far less than files that are saved one after the other. A disk that must see one call at a time gets just that.
+//! A file system commits all pending syncs at once, so parallel syncs cost far less than sequential ones. A disk that
+//! allows one call at a time gets sequential calls.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::base::TaskId;
 use crate::store::StoreError;
 use crate::store::log::Log;
 
-/// Saves `logs`, at most `at_once` of them at any moment. Returns the failures.
+/// Syncs `logs`, at most `at_once` in parallel. Returns the failures.
 pub(super) fn save<'a>(
     logs: impl IntoIterator<Item = (TaskId, &'a mut Log), IntoIter: ExactSizeIterator + Send>,
     at_once: usize,
@@ -31,7 +31,7 @@ pub(super) fn save<'a>(
     };
     thread::scope(|scope| {
         for _ in 0..helpers {
-            // A helper that cannot be started is not missed: what it would have done, the others do.
+            // If a helper thread cannot be started, the others do its work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::save;
 use crate::base::{IdSource, SystemClock, TaskId, Timestamp};
 use crate::store::disk::{Disk, DiskFile, Open};
-use crate::store::log::{Folder, Log};
+use crate::store::log::{FolderPolicy, Log};
 
-/// Sees who saves: a save returns once `together` of them are at it.
+/// A disk whose syncs return only once `together` of them run at the same time.
 #[derive(Default)]
-struct Meeting {
+struct SyncBarrier {
     state: Mutex<State>,
     changed: Condvar,
     together: usize,
@@ -25,7 +25,7 @@ struct State {
     saved: Vec<PathBuf>,
 }
 
-impl Meeting {
+impl SyncBarrier {
     fn save(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
         state.inside += 1;
@@ -33,17 +33,17 @@ impl Meeting {
         state.saved.push(path.to_owned());
         self.changed.notify_all();
         let lonely = |state: &mut State| state.most < self.together;
-        // The limit is only there so that a writer that saves one by one fails instead of hanging.
+        // The timeout makes a sequential writer fail instead of hang.
         let (mut state, waited) = self.changed.wait_timeout_while(state, Duration::from_secs(20), lonely).unwrap();
         state.inside -= 1;
         if waited.timed_out() || self.failing.as_deref() == Some(path) { Err(io::Error::other("no")) } else { Ok(()) }
     }
 }
 
-struct MeetingDisk(Arc<Meeting>);
-struct MeetingFile(Arc<Meeting>, PathBuf);
+struct SyncBarrierDisk(Arc<SyncBarrier>);
+struct SyncBarrierFile(Arc<SyncBarrier>, PathBuf);
 
-impl DiskFile for MeetingFile {
+impl DiskFile for SyncBarrierFile {
     fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
         Ok(0)
     }
@@ -61,9 +61,9 @@ impl DiskFile for MeetingFile {
     }
 }
 
-impl Disk for MeetingDisk {
+impl Disk for SyncBarrierDisk {
     fn open(&self, path: &Path, _: Open) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(MeetingFile(self.0.clone(), path.to_owned())))
+        Ok(Box::new(SyncBarrierFile(self.0.clone(), path.to_owned())))
     }
     fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
         Ok(())
@@ -82,12 +82,13 @@ impl Disk for MeetingDisk {
     }
 }
 
-/// Opens `count` logs that were written to, named by their number.
-fn logs(meeting: &Arc<Meeting>, count: usize) -> Vec<(TaskId, Log)> {
+/// Opens `count` logs with unsynced data, named by their number.
+fn logs(barrier: &Arc<SyncBarrier>, count: usize) -> Vec<(TaskId, Log)> {
     let ids = IdSource::seeded(Arc::new(SystemClock), 7);
-    let disk = MeetingDisk(meeting.clone());
+    let disk = SyncBarrierDisk(barrier.clone());
     let open = |number: usize| {
-        let mut log = Log::open(&disk, &PathBuf::from(number.to_string()), Folder::Make, Timestamp::EPOCH).unwrap();
+        let mut log =
+            Log::open(&disk, &PathBuf::from(number.to_string()), FolderPolicy::Make, Timestamp::EPOCH).unwrap();
         log.write(b"{}\n").unwrap();
         (TaskId::fresh(&ids), log)
     };
@@ -99,30 +100,30 @@ fn borrowed(logs: &mut [(TaskId, Log)]) -> Vec<(TaskId, &mut Log)> {
 }
 
 #[test]
-fn saves_as_many_at_once_as_it_may() {
-    let meeting = Arc::new(Meeting { together: 3, ..Meeting::default() });
-    let mut logs = logs(&meeting, 9);
+fn syncs_run_in_parallel_up_to_the_limit() {
+    let barrier = Arc::new(SyncBarrier { together: 3, ..SyncBarrier::default() });
+    let mut logs = logs(&barrier, 9);
     assert!(save(borrowed(&mut logs), 3).is_empty());
     assert!(logs.iter().all(|(_, log)| !log.is_unsynced()));
-    let state = meeting.state.lock().unwrap();
+    let state = barrier.state.lock().unwrap();
     assert_eq!(state.most, 3);
     assert_eq!(state.saved.len(), 9);
 }
 
 #[test]
-fn a_disk_that_takes_one_call_at_a_time_gets_them_in_order() {
-    let meeting = Arc::new(Meeting { together: 1, ..Meeting::default() });
-    let mut logs = logs(&meeting, 5);
+fn a_sequential_disk_gets_calls_in_order() {
+    let barrier = Arc::new(SyncBarrier { together: 1, ..SyncBarrier::default() });
+    let mut logs = logs(&barrier, 5);
     assert!(save(borrowed(&mut logs), 1).is_empty());
-    let state = meeting.state.lock().unwrap();
+    let state = barrier.state.lock().unwrap();
     assert_eq!(state.most, 1);
     assert_eq!(state.saved, ["0", "1", "2", "3", "4"].map(PathBuf::from));
 }
 
 #[test]
-fn one_failure_is_reported_for_its_session_alone() {
-    let meeting = Arc::new(Meeting { together: 2, failing: Some("2".into()), ..Meeting::default() });
-    let mut logs = logs(&meeting, 4);
+fn a_failure_is_reported_for_its_session_only() {
+    let barrier = Arc::new(SyncBarrier { together: 2, failing: Some("2".into()), ..SyncBarrier::default() });
+    let mut logs = logs(&barrier, 4);
     let failed = save(borrowed(&mut logs), 2);
     assert_eq!(failed.keys().collect::<Vec<_>>(), [&logs[2].0]);
     let unsaved: Vec<_> = logs.iter().filter(|(_, log)| log.is_unsynced()).map(|(session, _)| session).collect();

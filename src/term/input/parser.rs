@@ -1,42 +1,42 @@
-//! Bytes from the terminal, understood: keys, pastes, pointer, focus, and answers to questions.
+//! Parses terminal input: keys, pastes, pointer, focus, and replies to queries.
 //!
-//! Sans I/O: bytes go in, meanings come out, and the caller is told how long an unfinished sequence may be waited for.
-//! Invariants: how the bytes are cut into reads does not matter; no byte sequence panics or stalls it; what is a sequence
-//! never comes out as typed text, known or not.
+//! Sans I/O: takes bytes, returns events, and tells the caller how long to wait for an unfinished sequence. Invariants:
+//! how the bytes are split into reads does not matter; no input panics or stalls it; an escape sequence, known or not,
+//! never comes out as typed text.
 
 mod sequence;
 
 use std::time::Duration;
 
-use super::Heard;
+use super::ReaderEvent;
 use crate::base::keys::{Input, Key, KeyCode, Modifiers};
 
 const ESC: u8 = 0x1b;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// How long after an escape byte the rest of a sequence may follow. Longer, and the Esc key feels slow.
-const ESCAPE_PATIENCE: Duration = Duration::from_millis(30);
-/// How long an answer that has begun may take: nobody types one.
-const STRING_PATIENCE: Duration = Duration::from_millis(250);
-/// How long a paste may pause before its missing end is taken for lost.
-const PASTE_PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for the rest of a sequence after an escape byte. Longer, and the Esc key feels slow.
+const ESCAPE_TIMEOUT: Duration = Duration::from_millis(30);
+/// How long to wait for the rest of a reply, which is never typed by hand.
+const STRING_TIMEOUT: Duration = Duration::from_millis(250);
+/// How long a paste may pause before its end counts as lost.
+const PASTE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The longest sequences that mean something to us are far shorter.
+/// An unfinished sequence longer than this is dropped. Known ones are far shorter.
 const SEQUENCE_LIMIT: usize = 4096;
-/// How much of one paste is kept together.
+/// The largest paste that is delivered in one piece.
 const PASTE_LIMIT: usize = 16 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     bytes: Vec<u8>,
     paste: Option<Vec<u8>>,
-    heard: Vec<Heard>,
+    events: Vec<ReaderEvent>,
 }
 
-/// What stands at the front of the bytes.
-enum Front {
-    /// So many bytes, and what they mean, if it is of interest.
-    Whole(usize, Option<Heard>),
+/// The token at the start of the buffer.
+enum Token {
+    /// Length in bytes, and the event, if it is of interest.
+    Complete(usize, Option<ReaderEvent>),
     PasteStart(usize),
     /// More bytes are needed.
     Partial,
@@ -48,25 +48,25 @@ impl Parser {
         self.parse();
     }
 
-    /// Returns what was understood so far.
-    pub(super) fn take(&mut self) -> Vec<Heard> {
-        std::mem::take(&mut self.heard)
+    /// Takes the events parsed so far.
+    pub(super) fn take(&mut self) -> Vec<ReaderEvent> {
+        std::mem::take(&mut self.events)
     }
 
-    /// Returns how long to wait for the rest of what has begun, if something has.
-    pub(super) fn patience(&self) -> Option<Duration> {
+    /// Returns how long to wait for the rest of an unfinished sequence, or `None` if there is none.
+    pub(super) fn timeout(&self) -> Option<Duration> {
         if self.paste.is_some() {
-            return Some(PASTE_PATIENCE);
+            return Some(PASTE_TIMEOUT);
         }
         match self.bytes.as_slice() {
             [] => None,
-            [ESC, b']' | b'P' | b'_', b'0'..=b'9' | b'>' | b'!' | b'G', ..] => Some(STRING_PATIENCE),
-            _ => Some(ESCAPE_PATIENCE),
+            [ESC, b']' | b'P' | b'_', b'0'..=b'9' | b'>' | b'!' | b'G', ..] => Some(STRING_TIMEOUT),
+            _ => Some(ESCAPE_TIMEOUT),
         }
     }
 
-    /// Takes what has begun for what it is without the rest, because the rest does not come.
-    pub(super) fn give_up_waiting(&mut self) {
+    /// Interprets an unfinished sequence as it is, because the rest did not arrive.
+    pub(super) fn on_timeout(&mut self) {
         if let Some(paste) = self.paste.take() {
             let rest = std::mem::take(&mut self.bytes);
             self.push_paste(&[paste, rest].concat());
@@ -78,7 +78,7 @@ impl Parser {
                 self.push_key(Key::plain(KeyCode::Esc));
                 self.bytes.clear();
             }
-            // A letter pressed with alt looks like the start of a sequence.
+            // An Alt key combination looks like the start of a sequence.
             [ESC, byte @ (b'[' | b']' | b'O' | b'P' | b'X' | b'^' | b'_')] => {
                 let key = Key::alt(char::from(*byte));
                 self.push_key(key);
@@ -101,7 +101,7 @@ impl Parser {
                         }
                     }
                     None => {
-                        // The last bytes may be the first ones of the end.
+                        // The last bytes may be the start of the end marker.
                         let sure = self.bytes.len().saturating_sub(PASTE_END.len() - 1);
                         paste.extend(self.bytes.drain(..sure));
                         if paste.len() > PASTE_LIMIT {
@@ -112,29 +112,29 @@ impl Parser {
                     }
                 }
             }
-            match front(&self.bytes) {
-                Front::Whole(0, _) => return,
-                Front::Whole(count, heard) => {
+            match next_token(&self.bytes) {
+                Token::Complete(0, _) => return,
+                Token::Complete(count, event) => {
                     self.bytes.drain(..count);
-                    self.heard.extend(heard);
+                    self.events.extend(event);
                 }
-                Front::PasteStart(count) => {
+                Token::PasteStart(count) => {
                     self.bytes.drain(..count);
                     self.paste = Some(Vec::new());
                 }
-                Front::Partial if self.bytes.len() > SEQUENCE_LIMIT => self.bytes.clear(),
-                Front::Partial => return,
+                Token::Partial if self.bytes.len() > SEQUENCE_LIMIT => self.bytes.clear(),
+                Token::Partial => return,
             }
         }
     }
 
     fn push_key(&mut self, key: Key) {
-        self.heard.push(Heard::Input(Input::Key(key)));
+        self.events.push(ReaderEvent::Input(Input::Key(key)));
     }
 
     fn push_paste(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n");
-        self.heard.push(Heard::Input(Input::Paste(text)));
+        self.events.push(ReaderEvent::Input(Input::Paste(text)));
     }
 }
 
@@ -142,31 +142,33 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     memchr::memmem::find(bytes, what)
 }
 
-fn key(count: usize, key: Key) -> Front {
-    Front::Whole(count, Some(Heard::Input(Input::Key(key))))
+fn key(count: usize, key: Key) -> Token {
+    Token::Complete(count, Some(ReaderEvent::Input(Input::Key(key))))
 }
 
-fn front(bytes: &[u8]) -> Front {
+fn next_token(bytes: &[u8]) -> Token {
     match bytes {
-        [] => Front::Whole(0, None),
-        [ESC] => Front::Partial,
-        [ESC, b'[', rest @ ..] => sequence::control(rest),
-        [ESC, b'O', rest @ ..] => sequence::single_shift(rest),
-        [ESC, b']' | b'P' | b'X' | b'^' | b'_', ..] => sequence::string(bytes),
-        // Two presses of Esc, or one before a sequence: never a key of its own.
+        [] => Token::Complete(0, None),
+        [ESC] => Token::Partial,
+        [ESC, b'[', rest @ ..] => sequence::parse_control(rest),
+        [ESC, b'O', rest @ ..] => sequence::parse_single_shift(rest),
+        [ESC, b']' | b'P' | b'X' | b'^' | b'_', ..] => sequence::parse_string(bytes),
+        // Esc twice, or Esc before a sequence.
         [ESC, ESC, ..] => key(1, Key::plain(KeyCode::Esc)),
         [ESC, rest @ ..] => match character(rest) {
-            Front::Whole(count, Some(Heard::Input(Input::Key(with)))) => key(1 + count, with.holding(Modifiers::ALT)),
-            Front::Whole(count, _) => Front::Whole(1 + count, None),
+            Token::Complete(count, Some(ReaderEvent::Input(Input::Key(with)))) => {
+                key(1 + count, with.with_mods(Modifiers::ALT))
+            }
+            Token::Complete(count, _) => Token::Complete(1 + count, None),
             other => other,
         },
         _ => character(bytes),
     }
 }
 
-/// Understands one typed character, with what terminals make of the control key.
-fn character(bytes: &[u8]) -> Front {
-    let Some(&first) = bytes.first() else { return Front::Partial };
+/// Parses one typed character, including control characters.
+fn character(bytes: &[u8]) -> Token {
+    let Some(&first) = bytes.first() else { return Token::Partial };
     match first {
         b'\r' => key(1, Key::plain(KeyCode::Enter)),
         b'\t' => key(1, Key::plain(KeyCode::Tab)),
@@ -180,16 +182,16 @@ fn character(bytes: &[u8]) -> Front {
                 0xc2..=0xdf => 2,
                 0xe0..=0xef => 3,
                 0xf0..=0xf4 => 4,
-                _ => return Front::Whole(1, None),
+                _ => return Token::Complete(1, None),
             };
             match std::str::from_utf8(&bytes[..bytes.len().min(length)]) {
                 Ok(text) => match text.chars().next() {
-                    // Control characters of the upper half come from no key.
+                    // No key sends C1 control characters.
                     Some(char) if !char.is_control() => key(char.len_utf8(), Key::char(char)),
-                    _ => Front::Whole(length, None),
+                    _ => Token::Complete(length, None),
                 },
-                Err(error) if error.error_len().is_none() && bytes.len() < length => Front::Partial,
-                Err(error) => Front::Whole(error.error_len().unwrap_or(1), None),
+                Err(error) if error.error_len().is_none() && bytes.len() < length => Token::Partial,
+                Err(error) => Token::Complete(error.error_len().unwrap_or(1), None),
             }
         }
     }

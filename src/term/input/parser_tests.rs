@@ -2,30 +2,30 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::keys::{Mouse, MouseButton, MouseKind};
-use crate::term::query::{Answer, Rgb};
+use crate::term::query::{QueryReply, Rgb};
 
-fn parse(bytes: &[u8]) -> Vec<Heard> {
+fn parse(bytes: &[u8]) -> Vec<ReaderEvent> {
     let mut parser = Parser::default();
     parser.feed(bytes);
     parser.take()
 }
 
-/// What comes out when the rest never comes.
-fn parse_all(bytes: &[u8]) -> Vec<Heard> {
+/// Parses `bytes` and times out on everything unfinished.
+fn parse_all(bytes: &[u8]) -> Vec<ReaderEvent> {
     let mut parser = Parser::default();
     parser.feed(bytes);
-    while parser.patience().is_some() {
-        parser.give_up_waiting();
+    while parser.timeout().is_some() {
+        parser.on_timeout();
     }
     parser.take()
 }
 
-fn keys(chord: &str) -> Vec<Heard> {
-    chord.split_whitespace().map(|word| Heard::Input(Input::Key(word.parse().unwrap()))).collect()
+fn keys(chord: &str) -> Vec<ReaderEvent> {
+    chord.split_whitespace().map(|word| ReaderEvent::Input(Input::Key(word.parse().unwrap()))).collect()
 }
 
 #[test]
-fn keys_of_every_terminal_are_understood() {
+fn keys_of_every_terminal_are_parsed() {
     for (bytes, chord) in [
         (&b"aB1"[..], "a B 1"),
         (b"\r\t\x7f", "enter tab backspace"),
@@ -61,14 +61,14 @@ fn only_presses_and_repeats_count() {
 }
 
 #[test]
-fn a_lone_escape_is_the_key_once_the_rest_does_not_come() {
+fn a_lone_escape_becomes_the_esc_key_after_the_timeout() {
     let mut parser = Parser::default();
     parser.feed(b"\x1b");
     assert_eq!(parser.take(), []);
-    assert_eq!(parser.patience(), Some(ESCAPE_PATIENCE));
-    parser.give_up_waiting();
+    assert_eq!(parser.timeout(), Some(ESCAPE_TIMEOUT));
+    parser.on_timeout();
     assert_eq!(parser.take(), keys("esc"));
-    assert_eq!(parser.patience(), None);
+    assert_eq!(parser.timeout(), None);
     assert_eq!(parse_all(b"\x1b["), keys("alt-["));
     assert_eq!(parse_all(b"\x1bO"), keys("alt-O"));
     assert_eq!(parse_all(b"\x1b]"), keys("alt-]"));
@@ -76,10 +76,10 @@ fn a_lone_escape_is_the_key_once_the_rest_does_not_come() {
 }
 
 #[test]
-fn nothing_is_waited_for_between_keys() {
+fn there_is_no_timeout_between_keys() {
     let mut parser = Parser::default();
     parser.feed(b"hello\x1b[A");
-    assert_eq!(parser.patience(), None);
+    assert_eq!(parser.timeout(), None);
 }
 
 #[test]
@@ -103,36 +103,42 @@ fn unknown_sequences_are_swallowed_whole() {
 }
 
 #[test]
-fn answers_of_the_terminal_are_told_from_keys() {
-    let heard = parse(b"\x1b]10;rgb:ffff/ffff/ffff\x1b\\\x1b]11;rgb:1e/20/30\x07\x1b[?0u\x1b[?2026;2$y\x1b[?62;22cx");
+fn replies_of_the_terminal_are_not_keys() {
+    let events = parse(b"\x1b]10;rgb:ffff/ffff/ffff\x1b\\\x1b]11;rgb:1e/20/30\x07\x1b[?0u\x1b[?2026;2$y\x1b[?62;22cx");
     let answers = [
-        Answer::Foreground(Rgb { red: 255, green: 255, blue: 255 }),
-        Answer::Background(Rgb { red: 0x1e, green: 0x20, blue: 0x30 }),
-        Answer::KittyKeys,
-        Answer::SynchronizedOutput,
-        Answer::End,
+        QueryReply::Foreground(Rgb { red: 255, green: 255, blue: 255 }),
+        QueryReply::Background(Rgb { red: 0x1e, green: 0x20, blue: 0x30 }),
+        QueryReply::KittyKeys,
+        QueryReply::SynchronizedOutput,
+        QueryReply::End,
     ];
-    let expected: Vec<Heard> = answers.into_iter().map(Heard::Answer).chain(keys("x")).collect();
-    assert_eq!(heard, expected);
-    assert_eq!(parse(b"\x1b[?997;1n\x1b[?997;2n"), [true, false].map(|dark| Heard::Answer(Answer::Dark(dark))));
+    let expected: Vec<ReaderEvent> = answers.into_iter().map(ReaderEvent::Reply).chain(keys("x")).collect();
+    assert_eq!(events, expected);
+    assert_eq!(
+        parse(b"\x1b[?997;1n\x1b[?997;2n"),
+        [true, false].map(|dark| ReaderEvent::Reply(QueryReply::Dark(dark)))
+    );
 }
 
 #[test]
-fn an_answer_that_stops_in_the_middle_becomes_no_key() {
+fn an_unfinished_reply_does_not_become_a_key() {
     let mut parser = Parser::default();
     parser.feed(b"\x1b]11;rgb:ff");
-    assert_eq!(parser.patience(), Some(STRING_PATIENCE), "nobody types this; it may take its time");
-    parser.give_up_waiting();
+    assert_eq!(parser.timeout(), Some(STRING_TIMEOUT), "never typed by hand, so it gets more time");
+    parser.on_timeout();
     parser.feed(b"x");
     assert_eq!(parser.take(), keys("x"));
     assert_eq!(parse_all(b"\x1b[?62;2"), []);
 }
 
 #[test]
-fn focus_and_mouse_are_understood() {
-    assert_eq!(parse(b"\x1b[I\x1b[O"), [Heard::Input(Input::Focus(true)), Heard::Input(Input::Focus(false))]);
+fn focus_and_mouse_are_parsed() {
+    assert_eq!(
+        parse(b"\x1b[I\x1b[O"),
+        [ReaderEvent::Input(Input::Focus(true)), ReaderEvent::Input(Input::Focus(false))]
+    );
     let mouse = |bytes: &[u8]| match parse(bytes).as_slice() {
-        [Heard::Input(Input::Mouse(mouse))] => *mouse,
+        [ReaderEvent::Input(Input::Mouse(mouse))] => *mouse,
         other => panic!("{other:?}"),
     };
     let at = |kind, mods| Mouse { kind, column: 9, row: 4, mods };
@@ -151,27 +157,27 @@ fn focus_and_mouse_are_understood() {
 }
 
 #[test]
-fn a_paste_is_one_text_whatever_is_in_it() {
-    let heard = parse(b"a\x1b[200~one\r\ntwo\rthree \x1b[31mred\x1b[0m \x03\xff\x1b[201~b");
+fn a_paste_is_one_event_whatever_it_contains() {
+    let events = parse(b"a\x1b[200~one\r\ntwo\rthree \x1b[31mred\x1b[0m \x03\xff\x1b[201~b");
     let text = "one\ntwo\nthree \x1b[31mred\x1b[0m \u{3}\u{fffd}".to_owned();
-    let expected = [keys("a"), vec![Heard::Input(Input::Paste(text))], keys("b")].concat();
-    assert_eq!(heard, expected);
+    let expected = [keys("a"), vec![ReaderEvent::Input(Input::Paste(text))], keys("b")].concat();
+    assert_eq!(events, expected);
 }
 
 #[test]
-fn a_paste_without_an_end_does_not_hold_the_keys_for_ever() {
+fn a_paste_without_an_end_times_out() {
     let mut parser = Parser::default();
     parser.feed(b"\x1b[200~lost end\x1b[20");
     assert_eq!(parser.take(), []);
-    assert_eq!(parser.patience(), Some(PASTE_PATIENCE));
-    parser.give_up_waiting();
-    assert_eq!(parser.take(), [Heard::Input(Input::Paste("lost end\x1b[20".to_owned()))]);
+    assert_eq!(parser.timeout(), Some(PASTE_TIMEOUT));
+    parser.on_timeout();
+    assert_eq!(parser.take(), [ReaderEvent::Input(Input::Paste("lost end\x1b[20".to_owned()))]);
     parser.feed(b"x");
     assert_eq!(parser.take(), keys("x"));
 }
 
 #[test]
-fn an_endless_sequence_is_forgotten() {
+fn an_endless_sequence_is_dropped() {
     let mut parser = Parser::default();
     parser.feed(b"\x1b]0;");
     parser.feed(&vec![b'x'; SEQUENCE_LIMIT * 3]);
@@ -189,8 +195,8 @@ fn a_huge_paste_comes_in_parts() {
     let sizes: Vec<usize> = parser
         .take()
         .into_iter()
-        .map(|heard| match heard {
-            Heard::Input(Input::Paste(text)) => text.len(),
+        .map(|event| match event {
+            ReaderEvent::Input(Input::Paste(text)) => text.len(),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -198,7 +204,7 @@ fn a_huge_paste_comes_in_parts() {
     assert!(sizes.len() > 1 && sizes.iter().all(|size| *size <= PASTE_LIMIT + (1 << 20)), "{sizes:?}");
 }
 
-/// Bytes that are likely to mean something.
+/// Bytes that are likely to form sequences.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let pieces = prop_oneof![
         any::<u8>().prop_map(|byte| vec![byte]),
@@ -225,7 +231,7 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn how_bytes_are_cut_into_reads_does_not_matter(bytes in any_bytes(), cuts in prop::collection::vec(0usize..64, 0..12)) {
+    fn how_bytes_are_split_into_reads_does_not_matter(bytes in any_bytes(), cuts in prop::collection::vec(0usize..64, 0..12)) {
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
         cuts.push(bytes.len());
         cuts.sort_unstable();
@@ -239,22 +245,22 @@ proptest! {
     }
 
     #[test]
-    fn giving_up_always_ends(bytes in any_bytes()) {
+    fn timeouts_always_clear_the_buffer(bytes in any_bytes()) {
         let mut parser = Parser::default();
         parser.feed(&bytes);
         for _ in 0..=bytes.len() {
-            if parser.patience().is_none() {
+            if parser.timeout().is_none() {
                 break;
             }
-            parser.give_up_waiting();
+            parser.on_timeout();
         }
-        prop_assert_eq!(parser.patience(), None);
+        prop_assert_eq!(parser.timeout(), None);
     }
 
     #[test]
-    fn typed_text_comes_out_as_it_went_in(text in "[^\\p{Cc}]{0,40}") {
-        let typed: String = parse(text.as_bytes()).into_iter().filter_map(|heard| match heard {
-            Heard::Input(Input::Key(key)) => key.typed(),
+    fn typed_text_round_trips(text in "[^\\p{Cc}]{0,40}") {
+        let typed: String = parse(text.as_bytes()).into_iter().filter_map(|event| match event {
+            ReaderEvent::Input(Input::Key(key)) => key.typed(),
             _ => None,
         }).collect();
         prop_assert_eq!(typed, text);

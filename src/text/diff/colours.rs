@@ -1,4 +1,4 @@
-//! How the lines of a hunk are coloured: their syntax, and the words that differ.
+//! Colours of the lines of a hunk: their syntax, and the words that differ.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use crate::text::row::{Copied, Ink, Row, Span};
 use crate::text::width;
 use crate::theme::Role;
 
-/// Of a line longer than this the beginning is shown, and how much is missing.
+/// Only this much of a longer line is shown, with the number of missing characters.
 const MAX_LINE: usize = 4096;
-/// Up to here the colours of a hunk are made from its first line on.
+/// Up to this many lines, a hunk is highlighted from its first line on.
 const EXACT: usize = 1_000;
-/// Further down they are made from so many lines above what is looked at: a comment or a text in quotes that began
-/// before that looks like code, which costs less than going through all of it for every row.
+/// In longer hunks, highlighting starts this many lines above the window. A comment or a string that began earlier
+/// then looks like code, which costs less than highlighting everything for each row.
 const LEAD: usize = 200;
 
-/// Returns the part of a line that is shown, made visible.
+/// Returns the displayed part of a line, made visible.
 pub fn shown(text: &str) -> String {
     let cut = base::text::prefix(text, MAX_LINE);
     let visible = width::visible(cut).replace('\n', "\u{240a}");
@@ -28,14 +28,14 @@ pub fn shown(text: &str) -> String {
     }
 }
 
-/// What is known about the lines of a hunk in a window: their syntax and the words that differ.
+/// The syntax and the differing words of the lines of a hunk in a window.
 #[derive(Default)]
 pub struct Colours {
     old: Vec<Parts>,
     new: Vec<Parts>,
     /// The first line that was coloured.
     first: usize,
-    /// For each line from there to the end of the window, where it stands on its sides.
+    /// The index of each line, from `first` to the end of the window, in the old and the new side.
     places: Vec<(usize, usize)>,
     emphasis: Emphasis,
 }
@@ -66,7 +66,7 @@ impl Colours {
         colours
     }
 
-    /// Returns a line in its colours, the differing words on a stronger ground.
+    /// Returns a line in its colours, with the differing words on a stronger background.
     pub fn spans(&self, line: &Line, at: usize, over: Option<Role>) -> Vec<Span> {
         let text = shown(&line.shown());
         let place = at.checked_sub(self.first).and_then(|at| self.places.get(at));
@@ -87,7 +87,7 @@ impl Colours {
             LineKind::Removed => Role::DiffRemoveStrong,
             LineKind::Context => return spans,
         };
-        // The ranges are of the line as it is; tabs and controls make the shown one longer.
+        // The ranges refer to the original line; tabs and controls make the displayed one longer.
         let ranges = self.emphasis.get(&at).into_iter().flatten();
         let (mut row, whole) = (Row::new(spans), line.shown());
         for range in ranges {
@@ -102,7 +102,7 @@ impl Colours {
     }
 }
 
-/// Returns a span with its spaces as signs. What is copied are spaces still.
+/// Returns a span with its spaces shown as `sign`. Copying still returns spaces.
 pub fn visible_spaces(span: &Span, sign: &'static str) -> Vec<Span> {
     const SPACES: &str = "                                                                ";
     let is_space = |c: char| c == ' ';

@@ -1,26 +1,26 @@
-//! Which words of a removed line and of the added line that took its place differ.
+//! Finds the words that differ between a removed line and the added line that replaced it.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::base::compare::{ChangeTag, Comparison};
+use crate::base::diff::{ChangeTag, Comparison};
 use crate::model::diff::{Line, LineKind};
 
-/// Lines longer than this, or of more words, are not compared word by word: what a frame may cost is bounded by what is
-/// compared, so that the same lines always look the same, on a busy machine too.
+/// Longer lines, or lines with more words, are not compared word by word. The limit is on the input and not on time,
+/// so that the same lines always look the same, on a busy machine too.
 const MAX_LINE: usize = 1000;
 const MAX_WORDS: usize = 250;
-/// In runs longer than this nobody reads word by word, and which line took which one's place is a guess.
+/// Longer runs are not compared: users do not read them word by word, and the pairing of lines would be a guess.
 const MAX_RUN: usize = 64;
-/// Lines less alike than this are different lines, not a changed one.
+/// Lines less similar than this are different lines, not a changed one.
 const MIN_RATIO: f32 = 0.4;
 
-/// The differing bytes of lines, by the index of the line.
+/// The differing byte ranges by the index of the line.
 pub type Emphasis = HashMap<usize, Vec<Range<usize>>>;
 
-/// Returns what differs in the lines of a hunk that lie in `window`, and in their counterparts.
+/// Returns the differing words of the lines of a hunk that are in `window`, and of their counterparts.
 pub fn emphasis(lines: &[Line], window: &Range<usize>) -> Emphasis {
     let mut out = Emphasis::new();
     let mut at = 0;
@@ -36,7 +36,7 @@ pub fn emphasis(lines: &[Line], window: &Range<usize>) -> Emphasis {
         if end > window.start && removed <= MAX_RUN && added <= MAX_RUN {
             for index in 0..removed.min(added) {
                 let (old, new) = (at + index, at + removed + index);
-                if let Some((in_old, in_new)) = differing(&lines[old].shown(), &lines[new].shown()) {
+                if let Some((in_old, in_new)) = diff_words(&lines[old].shown(), &lines[new].shown()) {
                     out.insert(old, in_old);
                     out.insert(new, in_new);
                 }
@@ -49,7 +49,7 @@ pub fn emphasis(lines: &[Line], window: &Range<usize>) -> Emphasis {
 
 type Ranges = Vec<Range<usize>>;
 
-fn differing(old: &str, new: &str) -> Option<(Ranges, Ranges)> {
+fn diff_words(old: &str, new: &str) -> Option<(Ranges, Ranges)> {
     let too_long = |line: &str| line.len() > MAX_LINE || line.split_word_bounds().nth(MAX_WORDS).is_some();
     if too_long(old) || too_long(new) {
         return None;

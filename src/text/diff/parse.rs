@@ -1,26 +1,26 @@
-//! Reads the text of a unified diff, as git writes it and as people paste it. Nothing that is not understood is fatal:
-//! lines outside of hunks become notes or are skipped, and counts that do not fit are believed only as far as they do.
+//! Parses unified diffs, as git writes them and as users paste them. Nothing is fatal: unknown lines outside of hunks
+//! become notes or are skipped, and wrong line counts are clamped.
 
-use super::counted;
-use crate::model::diff::{FileDiff, FileStatus, Hunk, Line, LineKind, Version};
+use super::with_counts;
+use crate::model::diff::{FileDiff, FileStatus, FileVersion, Hunk, Line, LineKind};
 
-/// Returns the files that a diff is about.
+/// Returns the files of a diff.
 pub fn parse(text: &str) -> Vec<FileDiff> {
     let mut reader = Reader::default();
     for line in text.lines() {
         reader.line(line);
     }
-    reader.files.into_iter().map(counted).collect()
+    reader.files.into_iter().map(with_counts).collect()
 }
 
 #[derive(Default)]
 struct Reader {
     files: Vec<FileDiff>,
-    /// How many lines of the old and of the new file the open hunk still has.
+    /// The numbers of old and new lines that the open hunk still expects.
     left: Option<(u32, u32)>,
     old: u32,
     new: u32,
-    /// Set when the paths of the current file have been read.
+    /// Set once the paths of the current file are known.
     named: bool,
 }
 
@@ -56,10 +56,10 @@ impl Reader {
             self.file().new = None;
             self.file().status = FileStatus::Deleted;
         } else if let Some(path) = line.strip_prefix("rename from ") {
-            self.file().old = Some(Version::named(path));
+            self.file().old = Some(FileVersion::named(path));
             self.file().status = FileStatus::Renamed;
         } else if let Some(path) = line.strip_prefix("rename to ") {
-            self.file().new = Some(Version::named(path));
+            self.file().new = Some(FileVersion::named(path));
         } else if line.starts_with("Binary files ") || line.starts_with("GIT binary patch") {
             self.file().notes.push("binary file".to_owned());
         } else if let Some(mode) = line.strip_prefix("new mode ") {
@@ -105,13 +105,13 @@ impl Reader {
         });
     }
 
-    /// Takes a line of the open hunk. Tells whether it was one.
+    /// Parses a line of the open hunk. Returns false if it is not part of it.
     fn in_hunk(&mut self, line: &str) -> bool {
         let (kind, text) = match (line.chars().next(), line) {
             (Some('+'), line) => (LineKind::Added, &line[1..]),
             (Some('-'), line) => (LineKind::Removed, &line[1..]),
             (Some(' '), line) => (LineKind::Context, &line[1..]),
-            // Editors and mail cut the space off an empty line.
+            // Editors and mail programs strip the space of an empty line.
             (None, line) => (LineKind::Context, line),
             (Some('\\'), _) => {
                 if let Some(last) = self.file().hunks.last_mut().and_then(|hunk| hunk.lines.last_mut()) {
@@ -138,13 +138,13 @@ impl Reader {
     }
 }
 
-/// Reads the start of a range that has no count, such as `-1`.
+/// Parses the start of a range without a count, such as `-1`.
 fn ranges_start(range: &str, sign: char) -> Option<u32> {
     range.split_whitespace().find_map(|part| part.strip_prefix(sign)).and_then(|start| start.parse().ok())
 }
 
-/// Returns the paths behind `diff --git`, which are told apart only by being the same.
-fn git_paths(paths: &str) -> (Option<Version>, Option<Version>) {
+/// Returns the paths after `diff --git`. They are unquoted, so they can be separated only if they are equal.
+fn git_paths(paths: &str) -> (Option<FileVersion>, Option<FileVersion>) {
     let middle = paths.match_indices(" b/").map(|(at, _)| at).find(|at| {
         let (old, new) = (&paths[..*at], &paths[at + 1..]);
         old.strip_prefix("a/") == new.strip_prefix("b/")
@@ -155,12 +155,12 @@ fn git_paths(paths: &str) -> (Option<Version>, Option<Version>) {
     }
 }
 
-fn file_name(path: &str) -> Option<Version> {
+fn file_name(path: &str) -> Option<FileVersion> {
     let path = path.split('\t').next().unwrap_or_default().trim_end();
     let path = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')).unwrap_or(path);
     if path == "/dev/null" {
         return None;
     }
     let bare = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
-    Some(Version::named(bare))
+    Some(FileVersion::named(bare))
 }

@@ -1,4 +1,4 @@
-//! The rows of a diff: planned for a width at once, made only for the window that is looked at.
+//! The rows of a diff: planned for a width at once, built only for the visible window.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use crate::text::highlight::Language;
 use crate::text::page::Page;
 use crate::text::row::{Copied, Ink, Row, RowEnd, Span};
 use crate::text::width;
-use crate::text::wrap::{self, Break, Layout};
+use crate::text::wrap::{self, Break, WrapLayout};
 use crate::theme::Role;
 
-/// How the two sides of a diff stand to each other.
+/// How the two sides of a diff are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sides {
-    /// Beside each other where there is room, otherwise one below the other.
+    /// Side by side if there is room, otherwise unified.
     #[default]
     Auto,
     Unified,
@@ -23,8 +23,8 @@ pub enum Sides {
 }
 
 impl Sides {
-    /// Tells whether the sides stand beside each other in so many columns.
-    pub fn beside(self, columns: usize) -> bool {
+    /// Returns true if the sides are shown side by side at this width.
+    pub fn is_split(self, columns: usize) -> bool {
         match self {
             Self::Auto => columns >= SPLIT_WIDTH,
             Self::Unified => false,
@@ -33,32 +33,31 @@ impl Sides {
     }
 }
 
-/// What is done about spaces.
+/// How spaces are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spaces {
     #[default]
     Plain,
-    /// Spaces are drawn as signs.
+    /// Spaces are drawn as glyphs.
     Visible,
 }
 
-/// Which hunks have a row before them that says where they are.
+/// Which hunks have a heading row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heads {
-    /// Those that do not begin where the file begins.
+    /// Hunks that do not start at the beginning of the file.
     #[default]
     WhereNeeded,
     Always,
 }
 
-/// How a diff is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiffOptions {
     pub page: Page,
     pub sides: Sides,
     pub spaces: Spaces,
     pub heads: Heads,
-    /// How many unchanged lines stay around a change; the rest is folded. Nothing is folded without it.
+    /// The number of unchanged lines around a change; the rest is folded. `None` folds nothing.
     pub context: Option<usize>,
 }
 
@@ -68,14 +67,14 @@ impl DiffOptions {
     }
 }
 
-/// From here on two sides have room beside each other.
+/// The smallest width for two sides.
 const SPLIT_WIDTH: usize = 120;
 
-/// One row, before it is made.
+/// A planned row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Plan {
     Note(usize),
-    /// What stands before a hunk.
+    /// The row before a hunk.
     Gap {
         hunk: usize,
         unchanged: Option<u32>,
@@ -97,18 +96,18 @@ enum Plan {
     },
 }
 
-/// What a row shows, in terms of the diff.
+/// The content of a row, in terms of the diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum RowContent {
     Note(usize),
     /// The row before a hunk.
     Head(usize),
-    /// Unchanged lines that are folded away, by the first of them.
+    /// Folded unchanged lines, by the first of them.
     Fold {
         hunk: usize,
         line: usize,
     },
-    /// A line, or the part of it that a row has room for. Of two lines beside each other it is the new one.
+    /// A line, or the part of it that fits in the row. In split view, the new line.
     Line {
         hunk: usize,
         line: usize,
@@ -116,16 +115,16 @@ pub enum At {
     },
 }
 
-/// The rows of one file's diff at one width. They must be made from the same diff that they were planned for.
+/// The rows of one file's diff at one width. Rows must be built from the same diff that they were planned for.
 #[derive(Clone, Debug)]
 pub struct DiffRows {
     options: DiffOptions,
     split: bool,
-    /// How many digits a line number has.
+    /// The number of digits of a line number.
     digits: usize,
     remarks: Vec<String>,
     plan: Vec<Plan>,
-    /// The row at which each hunk begins.
+    /// The row at which each hunk starts.
     starts: Vec<usize>,
 }
 
@@ -134,9 +133,9 @@ impl DiffRows {
         Self::folded(file, options, |_| false)
     }
 
-    /// Plans the rows with nothing but their heads for the hunks that are folded.
+    /// Plans the rows, with only the heading for hunks for which `folded` returns true.
     pub fn folded(file: &FileDiff, options: DiffOptions, folded: impl Fn(usize) -> bool) -> Self {
-        let split = options.sides.beside(options.page.width);
+        let split = options.sides.is_split(options.page.width);
         let numbers = file.hunks.iter().filter_map(|hunk| hunk.lines.last());
         let largest = numbers.flat_map(|line| [line.old, line.new]).flatten().max().unwrap_or(1);
         let digits = largest.to_string().len().max(3);
@@ -145,20 +144,20 @@ impl DiffRows {
         rows
     }
 
-    /// Returns what a row shows.
-    pub fn at(&self, row: usize) -> Option<At> {
+    /// Returns the content of a row.
+    pub fn at(&self, row: usize) -> Option<RowContent> {
         Some(match self.plan.get(row)? {
-            Plan::Note(note) => At::Note(*note),
-            Plan::Gap { hunk, .. } => At::Head(*hunk),
-            Plan::Fold { hunk, lines } => At::Fold { hunk: *hunk, line: lines.start },
-            Plan::Line { hunk, line, part } => At::Line { hunk: *hunk, line: *line, part: *part },
+            Plan::Note(note) => RowContent::Note(*note),
+            Plan::Gap { hunk, .. } => RowContent::Head(*hunk),
+            Plan::Fold { hunk, lines } => RowContent::Fold { hunk: *hunk, line: lines.start },
+            Plan::Line { hunk, line, part } => RowContent::Line { hunk: *hunk, line: *line, part: *part },
             Plan::Pair { hunk, left, right, part } => {
-                At::Line { hunk: *hunk, line: right.or(*left).unwrap_or(0), part: *part }
+                RowContent::Line { hunk: *hunk, line: right.or(*left).unwrap_or(0), part: *part }
             }
         })
     }
 
-    /// Returns the row that shows a line, or the one that it is folded into.
+    /// Returns the row that shows a line, or the fold that contains it.
     pub fn row_of(&self, hunk: usize, line: usize) -> usize {
         let start = self.starts.get(hunk).copied().unwrap_or(0);
         let end = self.starts.get(hunk + 1).copied().unwrap_or(self.plan.len());
@@ -179,7 +178,7 @@ impl DiffRows {
         self.plan.is_empty()
     }
 
-    /// Returns the row at which each hunk begins, for jumping from one to the next.
+    /// Returns the row at which each hunk starts, for jumps between hunks.
     pub fn hunk_starts(&self) -> &[usize] {
         &self.starts
     }
@@ -190,7 +189,7 @@ impl DiffRows {
         for (at, hunk) in file.hunks.iter().enumerate() {
             let unchanged = hunk.old_start.checked_sub(end.unwrap_or(1)).filter(|lines| *lines > 0);
             self.starts.push(self.plan.len());
-            // A diff that begins with the file needs no words about where it begins.
+            // A diff that starts at the beginning of the file needs no heading.
             let always = self.options.heads == Heads::Always;
             if always || at > 0 || unchanged.is_some() || !hunk.heading.is_empty() {
                 self.plan.push(Plan::Gap { hunk: at, unchanged });
@@ -233,7 +232,7 @@ impl DiffRows {
         }
     }
 
-    /// How many columns a side has for its text.
+    /// Returns the number of columns for the text of a side.
     fn text_width(&self) -> usize {
         let taken = if self.split { self.digits + 3 } else { 2 * self.digits + 4 };
         let side = if self.split { self.side_width() } else { self.options.page.width };
@@ -245,15 +244,15 @@ impl DiffRows {
     }
 
     fn height(&self, text: &str) -> usize {
-        // Nearly every line: told without laying it out, so that a file of fifty thousand is planned at once.
+        // Fast path for nearly all lines: no layout, so that a file of fifty thousand lines is planned at once.
         if text.len() <= self.text_width() && width::is_plain(text) {
             return 1;
         }
         let shown = shown(text);
-        wrap::pieces(&shown, Layout::anywhere(self.text_width())).count().max(1)
+        wrap::pieces(&shown, WrapLayout::anywhere(self.text_width())).count().max(1)
     }
 
-    /// Returns up to `count` rows from row `from` on.
+    /// Returns up to `count` rows, starting at row `from`.
     pub fn rows(&self, file: &FileDiff, from: usize, count: usize) -> Vec<Row> {
         let window = &self.plan[from.min(self.plan.len())..from.saturating_add(count).min(self.plan.len())];
         let language = Language::of_path(&file.name());
@@ -313,7 +312,7 @@ impl DiffRows {
                         let number = if is_left { diff_line.old } else { diff_line.new };
                         row.push(Span::decoration(self.number(number.filter(|_| *part == 0)), Role::LineNumber));
                         self.side(diff_line, *line, *part, colours, &mut row);
-                        // Each side is filled by itself: the row's ground would run through both.
+                        // Each side is filled separately: the background of the row would cover both.
                         let taken = row.width() - before - usize::from(!is_left);
                         let fill = " ".repeat(self.side_width().saturating_sub(taken));
                         let ink =
@@ -333,7 +332,7 @@ impl DiffRows {
         number.map_or_else(|| " ".repeat(digits + 1), |number| format!("{number:>digits$} "))
     }
 
-    /// Adds the sign and one part of a line.
+    /// Appends the sign and one part of a line.
     fn side(&self, line: &Line, at: usize, part: usize, colours: &Colours, row: &mut Row) -> RowEnd {
         let (sign, role) = match line.kind {
             LineKind::Context => (" ", Role::DiffContext),
@@ -373,7 +372,7 @@ enum Block {
     Fold(Range<usize>),
 }
 
-/// Cuts a hunk into runs of changed and unchanged lines, long unchanged ones folded.
+/// Splits a hunk into runs of changed and unchanged lines, with long unchanged runs folded.
 fn blocks(hunk: &Hunk, context: Option<usize>) -> Vec<Block> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -384,7 +383,7 @@ fn blocks(hunk: &Hunk, context: Option<usize>) -> Vec<Block> {
         let head = keep.map(|keep| if range.start == 0 { 0 } else { keep });
         let tail = keep.map(|keep| if range.end == hunk.lines.len() { 0 } else { keep });
         match (head, tail) {
-            // A fold of one or two lines saves nothing. What a diff brought along around a change is never folded.
+            // Folding one or two lines saves nothing. The context that came with the diff is never folded.
             (Some(head), Some(tail)) if run.len() > (head + tail).max(keep.unwrap_or(0)) + 2 => {
                 let fold = range.start + head..range.end - tail;
                 out.extend([

@@ -1,14 +1,14 @@
-//! A diff as text, as git writes it: for the clipboard and the pager.
+//! Writes diffs as text in git's format, for the clipboard and the pager.
 
 use std::fmt::Write as _;
 
-use crate::model::diff::{FileDiff, FileStatus, Hunk, LineKind, Version};
+use crate::model::diff::{FileDiff, FileStatus, FileVersion, Hunk, LineKind};
 
-/// Returns the unified diff of files. What cannot be shown as lines is said in words.
+/// Returns the unified diff of files. Changes that have no lines are described in words.
 pub fn unified<'a>(files: impl IntoIterator<Item = &'a FileDiff>) -> String {
     let mut out = String::new();
     for file in files {
-        let path = |version: &Version| version.path.to_string_lossy().into_owned();
+        let path = |version: &FileVersion| version.path.to_string_lossy().into_owned();
         let (old, new) = (file.old.as_ref().map(path), file.new.as_ref().map(path));
         let (old, new) = (old.as_deref(), new.as_deref());
         let name = &*file.name();

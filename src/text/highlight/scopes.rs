@@ -1,4 +1,4 @@
-//! From the names that grammars give to our roles. The longest listed prefix of a name decides.
+//! Maps the scopes of grammars to roles. The longest listed prefix of a scope decides.
 
 use std::sync::OnceLock;
 
@@ -73,7 +73,7 @@ const TABLE: &[(&str, Role)] = &[
     ("invalid", Role::SyntaxInvalid),
 ];
 
-/// Returns the role of a name, or nothing if the names around it decide.
+/// Returns the role of a scope, or `None` if the enclosing scopes decide.
 pub fn role(scope: Scope) -> Option<Role> {
     static SCOPES: OnceLock<Vec<(Scope, Role)>> = OnceLock::new();
     let scopes =

@@ -1,10 +1,10 @@
-//! What a text consists of, before it has a width.
+//! The blocks of a parsed text, independent of width.
 
 use crate::text::row::Span;
 use crate::text::width::Align;
 use crate::theme::Role;
 
-/// Words with their ink. A line feed is a line break that was asked for.
+/// Text with its ink. A line feed is a hard line break.
 pub type Inlines = Vec<Span>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Block {
     },
     Paragraph(Inlines),
     Code {
-        /// What stands behind the fence.
+        /// The info string of the fence.
         info: String,
         text: String,
     },
@@ -24,7 +24,7 @@ pub enum Block {
         blocks: Vec<Block>,
     },
     List {
-        /// The first number, if it is numbered.
+        /// The first number of a numbered list.
         start: Option<u64>,
         /// Set when there are blank lines between the items.
         loose: bool,
@@ -41,7 +41,7 @@ pub enum Block {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
-    /// Whether its box is ticked, if it has one.
+    /// Whether the checkbox is ticked, if there is one.
     pub done: Option<bool>,
     pub blocks: Vec<Block>,
 }
@@ -53,7 +53,7 @@ pub struct Table {
     pub rows: Vec<Vec<Inlines>>,
 }
 
-/// A quote that is a remark.
+/// The kind of a GitHub alert quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alert {
     Note,

@@ -1,4 +1,4 @@
-//! Blocks of code: a label, then the lines in their colours on a ground of their own.
+//! Code blocks: a label, then the highlighted lines on their own background.
 
 use crate::text::highlight::{self, Language, Parts};
 use crate::text::page::Page;
@@ -7,7 +7,7 @@ use crate::text::width;
 use crate::text::wrap::{self, Break};
 use crate::theme::Role;
 
-/// Returns a whole block of code.
+/// Returns the rows of a complete block.
 pub fn rows(info: &str, text: &str, page: Page) -> Vec<Row> {
     let mut rows = Vec::new();
     rows.extend(label(info, page));
@@ -29,7 +29,7 @@ fn plain(line: &str) -> Parts {
     vec![(0..line.len(), Role::Text)]
 }
 
-/// Returns the row that names the language, if the block has one.
+/// Returns the row with the language, if the block has one.
 fn label(info: &str, page: Page) -> Option<Row> {
     let name = info.split_whitespace().next()?;
     let name = width::truncate(name, page.width.saturating_sub(1), width::Cut::End, page.glyphs.ellipsis).into_owned();
@@ -50,7 +50,7 @@ fn push_line(line: &str, parts: &Parts, page: Page, rows: &mut Vec<Row>) {
     rows.extend(wrapped.into_iter().map(|row| row.on(Role::CodeBg)));
 }
 
-/// A block of code that is still being written. Its whole lines are laid out once; only the last one is open.
+/// A code block that still grows. Complete lines are laid out once; only the last line is open.
 #[derive(Debug)]
 pub struct OpenCode {
     info: String,
@@ -60,19 +60,18 @@ pub struct OpenCode {
 }
 
 impl OpenCode {
-    /// Starts a block and lays out its label.
+    /// Starts a block and appends its label.
     pub fn start(info: &str, page: Page, rows: &mut Vec<Row>) -> Self {
         rows.extend(label(info, page));
         Self { info: info.to_owned(), done: 0, lines: 0 }
     }
 
-    /// Tells whether `text` is what this block has become.
+    /// Returns true if `text` extends this block.
     pub fn continues(&self, info: &str, text: &str) -> bool {
         self.info == info && text.len() >= self.done && text.is_char_boundary(self.done)
     }
 
-    /// Lays out what has been added, and returns how many rows the whole lines reach to: those behind are of a line
-    /// that can still change.
+    /// Lays out the added text. Returns the number of rows of complete lines: rows after them can still change.
     pub fn extend(&mut self, text: &str, page: Page, rows: &mut Vec<Row>) -> usize {
         let whole = text.rfind('\n').map_or(0, |at| at + 1).max(self.done);
         let (closed, open) = (width::visible(&text[self.done..whole]), width::visible(&text[whole..]));

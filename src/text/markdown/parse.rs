@@ -1,5 +1,5 @@
-//! From the parser's events to blocks. Nothing here recurses, and what is nested too deep is laid flat, so that no text
-//! can exhaust the stack.
+//! Builds blocks from the parser's events. Nothing here recurses, and deep nesting is flattened, so that no text can
+//! exhaust the stack.
 
 use std::mem;
 use std::ops::Range;
@@ -13,14 +13,14 @@ use crate::text::row::{Ink, Span};
 use crate::text::width::{self, Align};
 use crate::theme::Role;
 
-/// Quotes, lists and footnotes within each other, at most.
+/// The deepest nesting of quotes, lists and footnotes.
 const MAX_DEPTH: usize = 12;
 
-/// A text in blocks.
+/// A parsed text.
 pub struct Parsed {
-    /// The blocks at the top, each with where it starts.
+    /// The top-level blocks, each with its byte offset.
     pub blocks: Vec<(usize, Block)>,
-    /// Set when something is defined that other places may refer to: then no part can be understood alone.
+    /// Set if the text has definitions that other places may refer to: then no part can be parsed alone.
     pub definitions: bool,
 }
 
@@ -40,7 +40,7 @@ pub fn parse(source: &str) -> Parsed {
     Parsed { blocks: builder.top, definitions: builder.definitions }
 }
 
-/// A block that holds blocks and is still open.
+/// An open block that contains blocks.
 enum Open {
     Quote(Option<Alert>, Vec<Block>),
     List {
@@ -50,7 +50,7 @@ enum Open {
     },
     Item(Item),
     Footnote(String, Vec<Block>),
-    /// Nested too deep: what it holds goes to what holds it.
+    /// Nested too deep: its content goes to the enclosing block.
     Flat,
 }
 
@@ -58,7 +58,7 @@ enum Open {
 struct Builder {
     top: Vec<(usize, Block)>,
     open: Vec<Open>,
-    /// Where the block at the top that is being read starts.
+    /// The offset of the current top-level block.
     start: Option<usize>,
     definitions: bool,
     words: Words,
@@ -69,7 +69,7 @@ struct Builder {
     row: Vec<Inlines>,
 }
 
-/// The words of the block being read, and what they are in.
+/// The inline text of the current block, and its open markup.
 #[derive(Default)]
 struct Words {
     spans: Inlines,
@@ -79,7 +79,7 @@ struct Words {
     in_head: bool,
     heading: Option<u8>,
     quotes: usize,
-    /// The open link: its address and where its words begin.
+    /// The open link: its address, and the index of its first span.
     link: Option<(String, usize)>,
 }
 
@@ -140,7 +140,7 @@ impl Words {
     }
 }
 
-/// Returns words without anything that a terminal would obey.
+/// Returns text without anything that a terminal would interpret.
 fn clean(text: &str) -> String {
     width::visible(&sanitize::lines(text)).into_owned()
 }
@@ -188,7 +188,7 @@ impl Builder {
 
     fn begin(&mut self, tag: Tag<'_>) {
         match tag {
-            // Only items with blank lines around them have paragraphs of their own.
+            // Only items of loose lists have paragraphs.
             Tag::Paragraph => {
                 if let [.., Open::List { loose, .. }, Open::Item(_)] = self.open.as_mut_slice() {
                     *loose = true;
@@ -249,7 +249,7 @@ impl Builder {
             Tag::Strikethrough => self.words.strike += 1,
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.words.link = Some((dest_url.to_string(), self.words.spans.len()));
-                // A span of its own, so that the words of two links in a row do not run together.
+                // A separate span, so that the text of two adjacent links is not joined.
                 self.words.spans.push(Span::new("", self.words.ink()));
             }
             Tag::TableRow
@@ -326,7 +326,7 @@ impl Builder {
         }
     }
 
-    /// Makes a paragraph of the words read so far. In a tight list they come without one of their own.
+    /// Turns the inline text so far into a paragraph. The items of a tight list have no paragraph events.
     fn finish_words(&mut self) {
         if !self.words.spans.is_empty() {
             let words = self.words.take();

@@ -1,4 +1,4 @@
-//! Blocks to rows. What is nested is laid out narrower and then given its bar, its bullet or its indent.
+//! Lays out blocks as rows. Nested blocks are laid out narrower and then prefixed with their bar, bullet or indent.
 
 use ratatui::style::Modifier;
 
@@ -10,10 +10,10 @@ use crate::text::width;
 use crate::text::wrap::{self, Break};
 use crate::theme::Role;
 
-/// A page narrower than this has no room left for bars and indents.
+/// A narrower page has no room for bars and indents.
 const NARROW: usize = 10;
 
-/// Adds a block at the top, with a blank row between it and what stands before it.
+/// Appends a top-level block, separated by a blank row from the rows before it.
 pub fn append(block: &Block, page: Page, rows: &mut Vec<Row>) {
     if !rows.is_empty() {
         rows.push(Row::blank());
@@ -64,7 +64,7 @@ fn block_rows(block: &Block, page: Page, depth: usize) -> Vec<Row> {
     }
 }
 
-/// What stands between the blocks of an item or a quote.
+/// The space between the blocks of an item or a quote.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spacing {
     None,
@@ -116,7 +116,7 @@ fn marker(item: &Item, number: Option<u64>, digits: usize, page: Page, depth: us
     }
 }
 
-/// Returns the page within something that takes `columns`, or the same page where there is no room for it.
+/// Returns the page inside something that takes `columns`, or the same page if there is no room.
 fn inside(page: Page, columns: usize) -> Page {
     match width::left(page.width, columns) {
         Some(left) if left >= NARROW => page.narrower(columns),
@@ -124,8 +124,8 @@ fn inside(page: Page, columns: usize) -> Page {
     }
 }
 
-/// Puts `first` before the first row and `rest` before all others. A row that continues a line repeats what is
-/// before it on the screen only, not in what is copied.
+/// Puts `first` before the first row and `rest` before all others. For a row that continues a line, the prefix is
+/// decoration and is not copied.
 fn prefixed(mut rows: Vec<Row>, page: Page, inner: Page, first: &Span, rest: &Span) -> Vec<Row> {
     if inner.width == page.width {
         return rows;

@@ -1,9 +1,9 @@
-//! Markdown that is still being written. Blocks that nothing can change any more are laid out once and frozen; only the
-//! last one is laid out again, and of an open block of code only the last line.
+//! Lays out growing Markdown. Blocks that can no longer change are laid out once and frozen; only the last block is
+//! laid out again, and of an open code block only the last line.
 //!
-//! Invariant: the rows are those of [`super::render`] for the same text. Whether a block is over is decided by whole
-//! lines alone, since half a line can still become anything. A text that defines references or footnotes is laid out
-//! whole each time, because a definition changes what stands before it.
+//! Invariant: the rows equal those of [`super::render`] for the same text. Only complete lines decide whether a block
+//! has ended, since half a line can still become anything. A text that defines references or footnotes is laid out as
+//! a whole each time, because a definition changes the text before it.
 
 use super::block::Block;
 use super::code::OpenCode;
@@ -12,18 +12,18 @@ use super::render;
 use crate::text::page::Page;
 use crate::text::row::Row;
 
-/// A text that grows, and its rows.
+/// A growing text and its rows.
 #[derive(Debug)]
 pub struct StreamingMarkdown {
     source: String,
     page: Page,
     rows: Vec<Row>,
-    /// Up to here the text and its rows are final.
+    /// The end of the final part of the text and of the rows.
     frozen: Frozen,
     definitions: bool,
-    /// The block of code that the open part consists of, and how many rows its whole lines reach to.
+    /// The code block that the open part consists of, and the number of rows of its complete lines.
     code: Option<(OpenCode, usize)>,
-    /// How much text there was at the last layout.
+    /// The length of the text at the last layout.
     laid: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ impl StreamingMarkdown {
         }
     }
 
-    /// Adds text. Nothing is laid out before rows are asked for.
+    /// Appends text. The layout is deferred until rows are requested.
     pub fn push(&mut self, text: &str) {
         self.source.push_str(text);
     }
@@ -55,12 +55,12 @@ impl StreamingMarkdown {
         &self.source
     }
 
-    /// Returns how many of the rows will never change while the page stays the same.
+    /// Returns the number of rows that will not change while the page stays the same.
     pub fn frozen_rows(&self) -> usize {
         self.frozen.rows
     }
 
-    /// Lays out for another page from now on.
+    /// Sets the page for the next layout.
     pub fn set_page(&mut self, page: Page) {
         if self.page != page {
             self.page = page;
@@ -68,7 +68,7 @@ impl StreamingMarkdown {
         }
     }
 
-    /// Returns the rows of everything written so far.
+    /// Returns the rows of all text so far.
     pub fn rows(&mut self) -> &[Row] {
         if self.laid != Some(self.source.len()) {
             self.lay_out();
@@ -107,7 +107,7 @@ impl StreamingMarkdown {
         parse(&self.source[self.frozen.bytes..])
     }
 
-    /// Freezes every block that is followed by another one within the whole lines.
+    /// Freezes every block that is followed by another one within the complete lines.
     fn freeze(&mut self) {
         let open = &self.source[self.frozen.bytes..];
         let whole = &open[..open.rfind('\n').map_or(0, |at| at + 1)];
@@ -125,7 +125,7 @@ impl StreamingMarkdown {
                 }
                 block => {
                     if at == 0 {
-                        self.thaw();
+                        self.drop_open_rows();
                     }
                     render::append(block, self.page, &mut self.rows);
                 }
@@ -135,7 +135,7 @@ impl StreamingMarkdown {
     }
 
     /// Drops the rows of the open part.
-    fn thaw(&mut self) {
+    fn drop_open_rows(&mut self) {
         self.rows.truncate(self.frozen.rows);
         self.code = None;
     }
@@ -145,7 +145,7 @@ impl StreamingMarkdown {
             self.lay_out_code(info, text);
             return;
         }
-        self.thaw();
+        self.drop_open_rows();
         for (_, block) in &open.blocks {
             render::append(block, self.page, &mut self.rows);
         }
@@ -158,7 +158,7 @@ impl StreamingMarkdown {
                 code
             }
             _ => {
-                self.thaw();
+                self.drop_open_rows();
                 if !self.rows.is_empty() {
                     self.rows.push(Row::blank());
                 }

@@ -1,5 +1,5 @@
-//! Tables: columns as wide as they need, narrower and wrapped where the page is narrow, and a list of names and values
-//! where it is too narrow for columns at all.
+//! Lays out tables: columns at their natural width, wrapped on a narrow page, and as a list of names and values where
+//! there is no room for columns.
 
 use super::block::{Inlines, Table};
 use crate::text::page::Page;
@@ -8,10 +8,10 @@ use crate::text::width::{self, Align};
 use crate::text::wrap::{self, Break};
 use crate::theme::Role;
 
-/// A column narrower than this cannot be read.
+/// A narrower column is unreadable.
 const MIN_COLUMN: usize = 6;
 
-/// A table with more columns than this is not laid out as one.
+/// A table with more columns is shown as a list.
 const MAX_COLUMNS: usize = 64;
 
 pub fn rows(table: &Table, page: Page) -> Vec<Row> {
@@ -34,7 +34,7 @@ fn text(cell: &Inlines) -> String {
     cell.iter().map(|span| span.text.as_ref()).collect()
 }
 
-/// Returns how wide each column is to be: narrow ones as they are, wide ones sharing what is left.
+/// Returns the width of each column: narrow ones keep their natural width, wide ones share the rest.
 fn fit(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     if natural.iter().map(|wide| (*wide).min(MIN_COLUMN)).sum::<usize>() > room {
         return None;

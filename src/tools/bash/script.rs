@@ -1,12 +1,12 @@
-//! How a command reaches bash unharmed, and how the folder it ends in comes back.
+//! Passes a command to bash unchanged, and returns the folder in which it ended.
 //!
 //! The command is data for `eval`, never text inside a wrapper: a trailing comment, an open heredoc or an unbalanced
-//! bracket can break nothing but itself. A folder that is not the one it started in is written to a side file after the
-//! command and in an EXIT trap. Where a command may lose both (it says `exec`, sets traps, or reads scripts that could),
-//! a DEBUG trap also writes it whenever it has changed; that costs a little per command, so only those get it. What runs
-//! around the command is kept out of the trace of a command that says `set -x`.
+//! bracket affects only itself. If the folder changed, it is written to a side file after the command and in an EXIT
+//! trap. A command that may lose both (it says `exec`, sets traps, or reads scripts that could) also gets a DEBUG
+//! trap, which writes every change; that costs a little per command, so only those get it. The wrapper is kept out of
+//! the trace of a command that says `set -x`.
 //!
-//! The files are small and ours, so they are read and written in place: a hop to another thread costs more.
+//! The files are small and private, so they are read and written in place: a hop to another thread costs more.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -19,12 +19,11 @@ use rustix::fs::OFlags;
 
 use crate::process;
 
-/// No path of a folder is longer.
+/// The longest path of a folder.
 const LONGEST_PATH: u64 = 64 << 10;
 
-/// What runs before and after the command. One line, so that bash's own line numbers are those of the command.
-/// `$1` is the command (`$2` is empty) or a file that holds it (`$2` is `file`), `$3` the side file, `$4` what watches the
-/// folder, or nothing.
+/// The wrapper of the command. One line, so that bash reports the line numbers of the command. `$1` is the command
+/// (`$2` is empty) or a file with it (`$2` is `file`), `$3` the side file, `$4` the DEBUG trap, or empty.
 const AROUND: &str = concat!(
     "__mxd_side=$3; __mxd_last=$PWD; __mxd_save() { [[ . -ef $__mxd_last ]] || ",
     "{ __mxd_last=$PWD; builtin pwd -P >|\"$__mxd_side\"; }; } 2>/dev/null; ",
@@ -35,18 +34,18 @@ const AROUND: &str = concat!(
     "{ __mxd_status=$?; set +xv; trap - DEBUG; __mxd_save || :; } 2>/dev/null; exit $__mxd_status",
 );
 
-/// The DEBUG trap. It runs before every command that is watched.
+/// The DEBUG trap. It runs before every command of a watched script.
 const WATCH: &str = "[[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && __mxd_save || :";
-/// The same where it would be traced, too. It costs twice as much.
+/// The same where it would be traced. It costs twice as much.
 const WATCH_UNTRACED: &str = "{ [[ $BASH_SUBSHELL == 0 && $PWD != \"$__mxd_last\" ]] && __mxd_save || :; } 2>/dev/null";
 
-/// A single argument may have 128 KiB on Linux.
+/// Linux limits a single argument to 128 KiB.
 const LONGEST_ARGUMENT: usize = 100 << 10;
 
-/// Words after which neither the EXIT trap nor the line after the command can be counted on.
+/// Words after which neither the EXIT trap nor the line after the command is reliable.
 const LOSES_TRAPS: &[&str] = &["exec", "trap", "source", ".", "eval", "kill"];
 
-/// A command on its way to bash. Its files go with it, so it has to live as long as the command runs.
+/// A prepared command. It owns its files, so it must live as long as the command runs.
 pub(super) struct Script {
     argument: OsString,
     is_file: bool,
@@ -55,7 +54,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Prepares `command`; its files are named after `id` and lie in `folder`.
+    /// Prepares `command`; its files are named after `id` and are in `folder`.
     pub(super) fn new(command: &str, id: &str, folder: &Path) -> io::Result<Self> {
         if command.contains('\0') {
             return Err(io::Error::other("it contains a zero byte, which no command can"));
@@ -66,7 +65,7 @@ impl Script {
         let is_file = command.len() > LONGEST_ARGUMENT;
         let argument = if is_file {
             let path = folder.join(format!("{id}.sh"));
-            // A command may hold anything: only its owner reads it.
+            // A command may contain secrets: only its owner may read it.
             process::create_private(&path)?.write_all(command.as_bytes())?;
             path.into_os_string()
         } else {
@@ -90,8 +89,8 @@ impl Script {
         ]
     }
 
-    /// Returns the folder in which the command ended, if it moved and the folder is there.
-    pub(super) fn folder_at_the_end(&self) -> Option<PathBuf> {
+    /// Returns the folder in which the command ended, if it moved and the folder exists.
+    pub(super) fn final_folder(&self) -> Option<PathBuf> {
         // The command could have put anything there.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let file = File::options().read(true).custom_flags(flags).open(&self.side).ok()?;
@@ -115,7 +114,7 @@ impl Drop for Script {
     }
 }
 
-/// Returns what watches the folder while a command runs. Nothing: its end tells where it is.
+/// Returns the DEBUG trap for a command, or an empty text if it needs none.
 fn watch(command: &str) -> &'static str {
     let mut words = command.split(|c: char| c.is_whitespace() || ";&|(){}`$\"'\\".contains(c));
     match (words.any(|word| LOSES_TRAPS.contains(&word)), command.contains("set -")) {

@@ -1,4 +1,4 @@
-//! Edits as a pure function of bytes. Literal: nothing in the new text is interpreted.
+//! Applies edits as a pure function of bytes. Nothing in the new text is interpreted.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,19 @@ use crate::process::output::line_breaks;
 use super::Edit;
 use super::nearest;
 
-/// The largest file that edits may make.
+/// The largest file that edits may produce.
 const LARGEST: usize = 64 << 20;
-/// How many places of an ambiguous text are named.
+/// How many places of an ambiguous text are listed.
 const NAMED: usize = 8;
 
-/// What edits came to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Applied {
+pub(super) struct EditResult {
     pub(super) bytes: Vec<u8>,
     pub(super) replaced: usize,
 }
 
-/// Returns `before` with every edit applied in order, or the sentence that says which one cannot be and why.
-pub(super) fn apply(before: &[u8], edits: &[Edit]) -> Result<Applied, String> {
+/// Returns `before` with every edit applied in order, or the sentence that says which one failed and why.
+pub(super) fn apply(before: &[u8], edits: &[Edit]) -> Result<EditResult, String> {
     let mut bytes = before.to_vec();
     let mut replaced = 0;
     for (index, edit) in edits.iter().enumerate() {
@@ -36,7 +35,7 @@ pub(super) fn apply(before: &[u8], edits: &[Edit]) -> Result<Applied, String> {
     if edits.is_empty() {
         return Err("\"edits\" is empty; give at least one".to_owned());
     }
-    Ok(Applied { bytes, replaced })
+    Ok(EditResult { bytes, replaced })
 }
 
 fn one(text: &[u8], edit: &Edit) -> Result<(Vec<u8>, usize), String> {
@@ -47,10 +46,10 @@ fn one(text: &[u8], edit: &Edit) -> Result<(Vec<u8>, usize), String> {
     if old == new {
         return Err("old_string and new_string are the same, so nothing would change".to_owned());
     }
-    // Occurrences that overlap are ambiguous too: which of them was meant?
+    // Overlapping occurrences are ambiguous too.
     let places = occurrences(text, old, if edit.replace_all { old.len() } else { 1 });
-    if let ([], Cow::Owned(old_string)) = (places.as_slice(), render::restored(&edit.old_string)) {
-        let new_string = render::restored(&edit.new_string).into_owned();
+    if let ([], Cow::Owned(old_string)) = (places.as_slice(), render::unescape_tags(&edit.old_string)) {
+        let new_string = render::unescape_tags(&edit.new_string).into_owned();
         return one(text, &Edit { old_string, new_string, replace_all: edit.replace_all });
     }
     match places.as_slice() {
@@ -74,7 +73,7 @@ fn one(text: &[u8], edit: &Edit) -> Result<(Vec<u8>, usize), String> {
     }
 }
 
-/// Returns where `needle` occurs; after each place the search goes on `step` bytes later.
+/// Returns where `needle` occurs. After each match, the search continues `step` bytes later.
 fn occurrences(text: &[u8], needle: &[u8], step: usize) -> Vec<usize> {
     let mut places = Vec::new();
     let mut from = 0;

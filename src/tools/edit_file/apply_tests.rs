@@ -39,12 +39,12 @@ fn edits_without_effect_are_refused() {
 }
 
 #[test]
-fn bytes_that_are_not_text_stay_as_they_are() {
+fn invalid_utf8_is_preserved() {
     let applied = apply(b"\xff\xfe old \x80", &[edit("old", "new", false)]).unwrap();
     assert_eq!(applied.bytes, b"\xff\xfe new \x80");
 }
 
-/// What edits mean, said with the standard library alone.
+/// A naive implementation with the standard library.
 fn naive(text: &str, edits: &[Edit]) -> Option<String> {
     let mut text = text.to_owned();
     for edit in edits {
@@ -73,9 +73,9 @@ proptest! {
         prop_assert_eq!(applied(&text, &edits).ok(), naive(&text, &edits));
     }
 
-    /// Two letters only, so that occurrences stand side by side and overlap.
+    /// Two letters only, so that occurrences are adjacent and overlap.
     #[test]
-    fn edits_of_texts_that_repeat_themselves_agree_with_the_naive_model(
+    fn edits_of_repetitive_texts_agree_with_the_naive_model(
         text in "[ab]{0,24}",
         edits in prop::collection::vec(("[ab]{1,3}", "[ab]{0,3}", any::<bool>()), 1..3),
     ) {
@@ -106,7 +106,7 @@ proptest! {
 }
 
 #[test]
-fn a_tag_of_ours_is_found_as_the_model_was_shown_it() {
+fn an_escaped_tag_is_found_as_the_model_sees_it() {
     let text = applied("<notice>a</notice>", &[edit("&lt;notice>a", "&lt;notice>b &lt; c", false)]).unwrap();
     assert_eq!(text, "<notice>b &lt; c</notice>");
     assert_eq!(applied("&lt;notice>", &[edit("&lt;notice>", "x", false)]).unwrap(), "x", "what is there comes first");

@@ -1,19 +1,19 @@
-//! Why a text was not found: the lines that come nearest to it, and how they differ.
+//! Explains why a text was not found: the most similar lines, and how they differ.
 
 use std::fmt::Write as _;
 
 use crate::base::text::headline;
 
-/// Beyond this many comparisons, only the first line of the text is looked for.
+/// With more comparisons than this, only the first line of the text is searched for.
 const EFFORT: usize = 20_000_000;
 /// How many lines are compared letter by letter.
 const LETTERED_LINES: usize = 20_000;
 const LONGEST_LETTERED: usize = 400;
-/// Less alike than this is not worth mentioning.
+/// Less similar lines are not mentioned.
 const ALIKE: f64 = 0.6;
 const SHOWN: usize = 200;
 
-/// Returns the sentence that says what is there instead of `wanted`.
+/// Returns the sentence that describes the lines nearest to `wanted`.
 pub(super) fn explain(text: &[u8], wanted: &str) -> String {
     let text = String::from_utf8_lossy(text);
     if text.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn explain(text: &[u8], wanted: &str) -> String {
     out
 }
 
-/// Writes a line so that every blank in it can be seen, cut if it is long.
+/// Quotes a line so that all whitespace is visible, cut if it is long.
 fn quoted(line: &str) -> String {
     format!("{:?}", headline_keeping_indent(line))
 }
@@ -74,7 +74,7 @@ fn numbered(text: &str) -> bool {
         })
 }
 
-/// Looks for a run of lines that is the same when whitespace, line ends and the shape of quotes are ignored.
+/// Finds a run of lines that is equal when whitespace, line ends and the shape of quotes are ignored.
 fn same_but_for_form(lines: &[&str], sought: &[&str]) -> Option<usize> {
     let plain: Vec<String> = lines.iter().map(|line| normal(line)).collect();
     let wanted: Vec<String> = sought.iter().map(|line| normal(line)).collect();
@@ -107,7 +107,7 @@ fn straight(c: char) -> char {
     }
 }
 
-/// Looks for the run of lines that shares most lines with the text; without one, for the line most like its first.
+/// Finds the run of lines that shares most lines with the text; otherwise the line most similar to its first.
 fn most_alike(lines: &[&str], sought: &[&str]) -> Option<usize> {
     let windows = (lines.len() + 1).saturating_sub(sought.len()).max(1);
     if sought.len() > 1 && windows.saturating_mul(sought.len()) <= EFFORT {
@@ -128,7 +128,7 @@ fn most_alike(lines: &[&str], sought: &[&str]) -> Option<usize> {
     (best.0 >= ALIKE).then(|| best.1.saturating_sub(offset))
 }
 
-/// Says how two lines differ, from the most formal difference to the least.
+/// Describes how two lines differ, from the most formal difference to the least.
 fn differences(found: &str, sought: &str) -> Vec<&'static str> {
     let mut kinds = Vec::new();
     if found.ends_with('\r') != sought.ends_with('\r') {

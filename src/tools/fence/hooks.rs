@@ -1,19 +1,19 @@
-//! The folders from which git runs hooks, as a fence sees them. Which those are is asked at every write, of somebody who
-//! can read git's settings.
+//! Denies writing to the folders from which git runs hooks. They are looked up at every write, because git's settings
+//! can change.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::FenceError;
-use super::real::real;
+use super::PathPolicyError;
+use super::real::real_path;
 
-/// Who knows where git finds its hooks.
-pub trait Hooks: fmt::Debug + Send + Sync {
-    /// Returns the folders as they are set up now, existing or not, or why they cannot be told.
+/// Looks up the folders of git hooks.
+pub trait HookLocator: fmt::Debug + Send + Sync {
+    /// Returns the current folders, existing or not, or why they are unknown.
     fn folders(&self) -> Result<Vec<PathBuf>, String>;
 }
 
-/// What git calls its hooks. Where the worktree's top is their folder, these names are closed and not everything.
+/// The names of git hooks. If the worktree's root is their folder, only these names are denied.
 const NAMES: &[&str] = &[
     "applypatch-msg",
     "commit-msg",
@@ -45,17 +45,17 @@ const NAMES: &[&str] = &[
     "update",
 ];
 
-/// Tells whether a path lies in a folder, or would on a file system that takes upper and lower case for one.
+/// Returns true if a path is inside a folder, also on a file system that ignores case.
 fn is_below(path: &Path, folder: &Path) -> bool {
     let mut parts = path.components();
     folder.components().all(|name| parts.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(name)))
 }
 
 /// Refuses a real path in the worktree `root` that is, or could be used by, a hook.
-pub(super) fn refuse(hooks: &dyn Hooks, root: &Path, path: &Path) -> Result<(), FenceError> {
-    let unknown = |problem: String| FenceError::HooksUnknown { path: path.to_owned(), problem };
+pub(super) fn refuse(hooks: &dyn HookLocator, root: &Path, path: &Path) -> Result<(), PathPolicyError> {
+    let unknown = |problem: String| PathPolicyError::HooksUnknown { path: path.to_owned(), problem };
     for folder in hooks.folders().map_err(unknown)? {
-        let folder = real(&folder).map_err(|error| unknown(error.to_string()))?;
+        let folder = real_path(&folder).map_err(|error| unknown(error.to_string()))?;
         let is_closed = if folder == root {
             path.strip_prefix(root)
                 .is_ok_and(|below| NAMES.iter().any(|name| below.as_os_str().eq_ignore_ascii_case(name)))
@@ -63,7 +63,7 @@ pub(super) fn refuse(hooks: &dyn Hooks, root: &Path, path: &Path) -> Result<(), 
             folder.starts_with(root) && is_below(path, &folder)
         };
         if is_closed {
-            return Err(FenceError::Hook { path: path.to_owned(), folder });
+            return Err(PathPolicyError::Hook { path: path.to_owned(), folder });
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A path as the file system will walk it: absolute, without links, without `..`. The end of it need not exist.
+//! Resolves paths: absolute, without links, without `..`. The end of a path need not exist.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -8,9 +8,9 @@ use std::path::{Component, Path, PathBuf};
 /// As many links as the kernel follows.
 const LINKS: usize = 40;
 
-/// Returns the real form of an absolute path. Unlike `canonicalize`, works for files that are yet to be written, and
-/// follows links that lead nowhere yet: writing through one would create its target.
-pub(super) fn real(path: &Path) -> io::Result<PathBuf> {
+/// Returns the real form of an absolute path. Unlike `canonicalize`, works for files that do not exist yet, and
+/// follows dangling links: writing through one would create its target.
+pub(super) fn real_path(path: &Path) -> io::Result<PathBuf> {
     let mut done = PathBuf::from("/");
     let mut todo: VecDeque<OsString> = VecDeque::new();
     push_front(&mut todo, path);

@@ -1,4 +1,4 @@
-//! The place of one file, held by its folder's descriptor: looked at and replaced without ever following a link.
+//! A file reached through its folder's descriptor: read and replaced without following links.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -10,21 +10,21 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 
 use super::Writable;
-use crate::tools::read_tracker::Version;
-use crate::tools::spelling::spelled;
+use crate::tools::path_display::spelled;
+use crate::tools::read_tracker::FileVersion;
 
-/// A file's place. Blocking, as everything below it.
+/// A file to read or replace. All operations block.
 #[derive(Debug)]
-pub struct Slot {
+pub struct FileTarget {
     folder: OwnedFd,
     name: OsString,
     path: PathBuf,
     staging: Option<PathBuf>,
 }
 
-/// What is in a place now.
+/// The content of a file and its metadata.
 #[derive(Debug)]
-pub struct Found {
+pub struct FileContent {
     pub bytes: Vec<u8>,
     pub metadata: Metadata,
 }
@@ -34,27 +34,27 @@ const PASS_THROUGH: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const PASS_THROUGH: OFlags = OFlags::RDONLY;
 
-/// Whether folders that are missing on the way are made.
+/// Whether missing folders are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {
     Make,
     Fail,
 }
 
-impl Slot {
-    /// Returns the place that `writable` names, making the folders that lead there.
+impl FileTarget {
+    /// Returns the file of `writable`, creating its folders.
     pub fn make(writable: &Writable) -> io::Result<Self> {
         let slot = Self::reach(&writable.base, &writable.below, Missing::Make)?;
         Ok(Self { staging: writable.staging.clone(), ..slot })
     }
 
-    /// Returns the place that `writable` names, if its folder exists.
+    /// Returns the file of `writable`, if its folder exists.
     pub fn open(writable: &Writable) -> io::Result<Self> {
         let slot = Self::reach(&writable.base, &writable.below, Missing::Fail)?;
         Ok(Self { staging: writable.staging.clone(), ..slot })
     }
 
-    /// Returns the place of any real path, for reading.
+    /// Returns the file at any real path, for reading.
     pub fn of(path: &Path) -> io::Result<Self> {
         Self::reach(Path::new("/"), path.strip_prefix("/").unwrap_or(path), Missing::Fail)
     }
@@ -86,7 +86,7 @@ impl Slot {
         &self.path
     }
 
-    /// Opens the file for reading. Only regular files: a pipe or a device would never end, or do something.
+    /// Opens the file for reading. Only regular files: a pipe or a device may never end, or have side effects.
     pub fn file(&self) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty());
@@ -101,8 +101,8 @@ impl Slot {
         }
     }
 
-    /// Returns what is there, or nothing if nothing is.
-    pub fn found(&self, most: u64) -> io::Result<Option<Found>> {
+    /// Returns the current content, or `None` if the file does not exist.
+    pub fn read(&self, most: u64) -> io::Result<Option<FileContent>> {
         let mut file = match self.file() {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -114,16 +114,15 @@ impl Slot {
         }
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
         file.read_to_end(&mut bytes)?;
-        Ok(Some(Found { bytes, metadata }))
+        Ok(Some(FileContent { bytes, metadata }))
     }
 
-    /// Puts `bytes` there in one step: readers see the old file or the new one, never a part. Keeps the mode and, where
-    /// the system allows it, the owner of the file that is replaced. `before` is what was found there: if somebody has
-    /// changed it since, nothing is done, so that their work does not vanish. Returns what the system says of the new
-    /// file.
+    /// Replaces the file atomically: readers see the old content or the new, never a part. Keeps the mode and, where
+    /// the system allows it, the owner of the replaced file. `before` is the metadata of the file that was read: if
+    /// it changed since then, nothing is written. Returns the metadata of the new file.
     ///
-    /// The new content is written in the staging folder, where `git add` does not see it. If that folder is on another
-    /// file system, from which nothing can be moved here, it is written beside the file.
+    /// The new content is written in the staging folder, where `git add` does not see it. If that folder is on
+    /// another file system, it is written next to the file.
     pub fn replace(&self, bytes: &[u8], before: Option<&Metadata>) -> io::Result<Metadata> {
         if let Some(staging) = self.open_staging() {
             match self.replace_from(&staging, bytes, before) {
@@ -135,7 +134,7 @@ impl Slot {
         self.replace_from(&self.folder, bytes, before)
     }
 
-    /// Opens the staging folder, if there is one on the file system of the file.
+    /// Opens the staging folder, if it is on the file system of the file.
     fn open_staging(&self) -> Option<OwnedFd> {
         let flags = PASS_THROUGH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let staging = rustix::fs::open(self.staging.as_ref()?, flags, Mode::empty()).ok()?;
@@ -147,7 +146,7 @@ impl Slot {
         let (mut file, temporary) = temporary(staging)?;
         let group = if before.is_none() { self.inherited_group() } else { None };
         let written = fill(&mut file, bytes, before, group).and_then(|()| {
-            if !self.is_still(before)? {
+            if !self.is_unchanged(before)? {
                 return Err(io::Error::other("it was changed by something else at the same moment; read it again"));
             }
             rustix::fs::renameat(staging, &temporary, &self.folder, &self.name)?;
@@ -159,15 +158,15 @@ impl Slot {
         written
     }
 
-    fn is_still(&self, before: Option<&Metadata>) -> io::Result<bool> {
+    fn is_unchanged(&self, before: Option<&Metadata>) -> io::Result<bool> {
         match self.file().and_then(|file| file.metadata()) {
-            Ok(now) => Ok(before.is_some_and(|before| Version::of(before) == Version::of(&now))),
+            Ok(now) => Ok(before.is_some_and(|before| FileVersion::of(before) == FileVersion::of(&now))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(before.is_none()),
             Err(error) => Err(error),
         }
     }
 
-    /// Returns the group that a new file gets from its folder, where the folder hands its group on.
+    /// Returns the group that a new file inherits from its folder, if the folder is setgid.
     fn inherited_group(&self) -> Option<Gid> {
         let folder = rustix::fs::fstat(&self.folder).ok()?;
         Mode::from_raw_mode(folder.st_mode).contains(Mode::SGID).then(|| Gid::from_raw(folder.st_gid))
@@ -178,7 +177,7 @@ fn temporary(folder: &OwnedFd) -> io::Result<(File, OsString)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut tries = 0;
     loop {
-        // The name says nothing about the file's: that may already be as long as names can be.
+        // Not derived from the file's name, which may already have the maximum length.
         let name = OsString::from(format!(".mxd-{}.tmp", ulid::Ulid::generate()));
         match rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(0o666)) {
             Ok(opened) => return Ok((File::from(opened), name)),
@@ -191,14 +190,14 @@ fn temporary(folder: &OwnedFd) -> io::Result<(File, OsString)> {
 fn fill(file: &mut File, bytes: &[u8], like: Option<&Metadata>, group: Option<Gid>) -> io::Result<()> {
     file.write_all(bytes)?;
     if group.is_some() {
-        // Not everyone may give files away; the contents matter more.
+        // Changing the owner needs privileges; the content matters more.
         let _ = rustix::fs::fchown(&*file, None, group);
     }
     if let Some(like) = like {
         let now = file.metadata()?;
         if (like.uid(), like.gid()) != (now.uid(), now.gid()) {
             let owner = (Some(Uid::from_raw(like.uid())), Some(Gid::from_raw(like.gid())));
-            // Not everyone may give files away; the contents matter more.
+            // Changing the owner needs privileges; the content matters more.
             let _ = rustix::fs::fchown(&*file, owner.0, owner.1);
         }
         rustix::fs::fchmod(&*file, Mode::from(like.mode() & 0o7777))?;
@@ -206,7 +205,7 @@ fn fill(file: &mut File, bytes: &[u8], like: Option<&Metadata>, group: Option<Gi
     file.sync_data()
 }
 
-/// A link where there was none when the path was resolved: somebody is racing us, or changed it just now.
+/// Explains a link where there was none when the path was resolved: another process changed it meanwhile.
 fn refused(error: rustix::io::Errno, name: &OsStr) -> io::Error {
     match error {
         rustix::io::Errno::LOOP => io::Error::other(format!(

@@ -1,27 +1,27 @@
-//! When a server that failed may be started again. Pure: what happened goes in, how long to wait comes out.
+//! Decides when a failed server may be started again. Pure.
 
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
-/// A server that was ready for this long has proved that it works; its end is an accident.
+/// A server that was ready for this long works; its end counts as an accident.
 const STABLE: Duration = Duration::from_secs(60);
 
-/// How often a server has failed in a row.
+/// The number of consecutive failures of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
-    /// Counts a start that came to nothing.
+    /// Counts a failed start. Returns the delay before the next one.
     pub(super) fn failed(&mut self) -> Duration {
         self.failures = self.failures.saturating_add(1);
         pause(self.failures)
     }
 
-    /// Counts an end after `lived`. The first one costs no wait: whoever asks next should not pay for an accident.
-    pub(super) fn died(&mut self, lived: Duration) -> Duration {
+    /// Counts an end after `lived`. The first one has no delay: an accident should not slow down the next caller.
+    pub(super) fn on_exit(&mut self, lived: Duration) -> Duration {
         if lived >= STABLE {
             self.failures = 0;
             return Duration::ZERO;

@@ -1,7 +1,7 @@
-//! What we are to a server: a client without a model to lend and without a person to ask.
+//! The client side of a connection. It offers servers neither a model nor a user.
 //!
-//! Requests for either are declined, as the protocol provides for it: elicitation with "decline", sampling with
-//! "no such method". No such capability is declared, so a polite server does not even try.
+//! Requests for either are declined as the protocol specifies: elicitation with "decline", sampling with "no such
+//! method". The capabilities are not declared, so well-behaved servers do not ask.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,9 @@ use rmcp::ClientHandler;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{NotificationContext, RoleClient};
 
-/// Our side of one connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Client {
-    /// The server said that its tools are no longer what it listed.
+    /// The server announced that its list of tools changed.
     pub(super) stale: Arc<AtomicBool>,
 }
 

@@ -16,44 +16,45 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::{sanitize, text};
 use crate::config::Server;
-use crate::process::{Exit, Process};
-use crate::tools::mcp::answers::{self, Answers};
+use crate::process::{Process, ProcessExit};
 use crate::tools::mcp::client::Client;
-use crate::tools::mcp::failure::{chain, complaint, seconds, unsent};
+use crate::tools::mcp::failure::{chain, error_text, seconds, unsent};
+use crate::tools::mcp::message_limit::{self, LineReader};
 use crate::tools::mcp::offers::Offers;
 use crate::tools::mcp::pool::Options;
 use crate::tools::mcp::redact::Redactor;
-use crate::tools::mcp::transport::{self, Line};
+use crate::tools::mcp::transport::{self, ServerTransport};
 
-/// A list of tools this young is not asked for again.
+/// A younger list of tools is not requested again.
 const FRESH: Duration = Duration::from_secs(2);
-/// A server that lists more than this lists without end.
-const MOST_PAGES: usize = 200;
-const MOST_TOOLS: usize = 2_000;
-/// How long a server may take to end by itself once nobody speaks with it any more.
-const FAREWELL: Duration = Duration::from_secs(1);
-/// How long the end of a process may take to be noticed after its pipe closed.
-const POST_MORTEM: Duration = Duration::from_millis(500);
-/// How often a server elsewhere is asked whether it is still there, while somebody waits for it.
-const PULSE: Duration = Duration::from_secs(5);
+/// A server that lists more than this is assumed to list without end.
+const MAX_PAGES: usize = 200;
+const MAX_TOOLS: usize = 2_000;
+/// How long a server may take to exit by itself after its input was closed.
+const CLOSE_GRACE: Duration = Duration::from_secs(1);
+/// How long to wait for the exit of a process after its pipe closed.
+const EXIT_WAIT: Duration = Duration::from_millis(500);
+/// How often a remote server is pinged while a call waits for it.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
 const LAST_LINES: usize = 10;
 const LAST_BYTES: usize = 2_000;
 
-/// A server that answers.
+/// A live connection.
 pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
-    /// Nothing: it runs elsewhere.
+    /// `None` for a remote server.
     process: Option<Process>,
     server: String,
     listing: Mutex<(Arc<Offers>, Instant)>,
     stale: Arc<AtomicBool>,
     since: Instant,
-    /// When it last answered anything.
-    heard: Mutex<Instant>,
+    /// The time of the last answer.
+    last_answer: Mutex<Instant>,
 }
 
 impl Connection {
-    /// Starts a server, shakes hands and reads its tools, all within `limit`. A failure leaves no process behind.
+    /// Starts a server, performs the handshake and lists its tools, all within `limit`. A failure leaves no process
+    /// behind.
     pub(super) async fn open(
         server: &Server,
         options: &Options,
@@ -67,7 +68,7 @@ impl Connection {
         let attempt = Attempt { server, options, deadline, limit, closing, redactor };
         match attempt.make(either).await {
             Ok(connection) => Ok(connection),
-            // Old servers may hang up on a question they do not know, instead of saying so.
+            // Old servers may close the connection on an unknown request instead of refusing it.
             Err(Refusal { retry_legacy: true, reason }) => {
                 let again = attempt.make(ClientLifecycleMode::Initialize).await;
                 again.map_err(|refusal| if refusal.reason.is_empty() { reason } else { refusal.reason })
@@ -90,9 +91,9 @@ impl Connection {
         Arc::clone(&listing.0)
     }
 
-    /// Returns the tools as the server lists them now.
-    pub(super) async fn relisted(&self) -> Result<Arc<Offers>, ServiceError> {
-        // Cleared first: a change that is announced while the list is read makes it old again.
+    /// Requests the list of tools.
+    pub(super) async fn refresh_offers(&self) -> Result<Arc<Offers>, ServiceError> {
+        // Cleared first: a change announced while the list is read makes it stale again.
         self.stale.store(false, Ordering::Release);
         let offers = Arc::new(list(self.service.peer(), &self.server).await?);
         let mut listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,13 +101,13 @@ impl Connection {
         Ok(offers)
     }
 
-    /// Returns the tools, asked for again if the last list has aged or the server said that it changed.
-    pub(super) async fn current(&self) -> Result<Arc<Offers>, ServiceError> {
+    /// Returns the tools. Requests them again if the list is old or stale.
+    pub(super) async fn current_offers(&self) -> Result<Arc<Offers>, ServiceError> {
         let young = {
             let listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
             listing.1.elapsed() < FRESH
         };
-        if young && !self.is_stale() { Ok(self.offers()) } else { self.relisted().await }
+        if young && !self.is_stale() { Ok(self.offers()) } else { self.refresh_offers().await }
     }
 
     pub(super) fn is_stale(&self) -> bool {
@@ -118,21 +119,21 @@ impl Connection {
         let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
         let called = tokio::select! {
             called = self.service.call_tool(params) => called,
-            error = self.faded() => Err(error),
+            error = self.wait_until_unreachable() => Err(error),
         };
-        self.hear(&called);
+        self.record_answer(&called);
         called
     }
 
-    /// Waits until a server elsewhere is found to be gone. That of a process shows without asking.
-    async fn faded(&self) -> ServiceError {
+    /// Waits until a remote server is unreachable. The end of a local process is noticed without asking.
+    async fn wait_until_unreachable(&self) -> ServiceError {
         if self.process.is_some() {
             return std::future::pending().await;
         }
         loop {
-            tokio::time::sleep(PULSE).await;
-            // One that is too busy to answer is not gone.
-            if let Ok(Err(error)) = timeout(PULSE, self.ping()).await
+            tokio::time::sleep(PING_INTERVAL).await;
+            // A server that is too busy to answer is not gone.
+            if let Ok(Err(error)) = timeout(PING_INTERVAL, self.ping()).await
                 && is_lost(&error)
             {
                 return error;
@@ -140,34 +141,34 @@ impl Connection {
         }
     }
 
-    /// Tells whether the server has answered anybody since `then`, or does so now, within `limit`.
-    pub(super) async fn answers(&self, then: Instant, limit: Duration) -> bool {
-        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard > then || matches!(timeout(limit, self.ping()).await, Ok(Ok(())))
+    /// Returns true if the server has answered any request since `then`, or answers a ping within `limit`.
+    pub(super) async fn is_responsive(&self, then: Instant, limit: Duration) -> bool {
+        let last_answer = *self.last_answer.lock().unwrap_or_else(PoisonError::into_inner);
+        last_answer > then || matches!(timeout(limit, self.ping()).await, Ok(Ok(())))
     }
 
-    /// Asks for a sign of life. A refusal is one.
+    /// Pings the server. A refusal counts as an answer.
     async fn ping(&self) -> Result<(), ServiceError> {
         let ping = ClientRequest::PingRequest(PingRequest::default());
         let answered = self.service.peer().send_request(ping).await;
-        self.hear(&answered);
+        self.record_answer(&answered);
         match answered {
             Err(error) if is_lost(&error) => Err(error),
             Ok(_) | Err(_) => Ok(()),
         }
     }
 
-    fn hear<T>(&self, answered: &Result<T, ServiceError>) {
+    fn record_answer<T>(&self, answered: &Result<T, ServiceError>) {
         if matches!(answered, Ok(_) | Err(ServiceError::McpError(_))) {
-            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            *self.last_answer.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         }
     }
 
-    /// Returns how it ended, and its last words.
-    pub(super) async fn epitaph(&self) -> (Option<String>, String) {
+    /// Returns how the server ended, and the end of its error stream.
+    pub(super) async fn exit_report(&self) -> (Option<String>, String) {
         let Some(process) = &self.process else { return (None, String::new()) };
-        let exit = timeout(POST_MORTEM, process.left()).await.ok();
-        (exit.map(ending), last_words(process))
+        let exit = timeout(EXIT_WAIT, process.wait_exited()).await.ok();
+        (exit.map(exit_text), last_words(process))
     }
 
     pub(super) fn protocol(&self) -> String {
@@ -178,7 +179,7 @@ impl Connection {
         self.process.as_ref().map(Process::pid)
     }
 
-    /// Says farewell and waits until nothing of it runs any more.
+    /// Closes the connection and waits until the process has ended.
     pub(super) async fn close(&self) {
         self.service.cancellation_token().cancel();
         if let Some(process) = &self.process {
@@ -198,14 +199,14 @@ struct Attempt<'a> {
 
 struct Refusal {
     reason: String,
-    /// It may understand the older handshake.
+    /// The server may understand the older handshake.
     retry_legacy: bool,
 }
 
-/// What went wrong, before it is known what became of the process.
-struct Trouble {
+/// A failed attempt, before the exit of the process is known.
+struct AttemptFailure {
     reason: String,
-    /// The server is the one who ended it.
+    /// The server closed the connection.
     hung_up: bool,
     retry_legacy: bool,
 }
@@ -218,22 +219,24 @@ impl Attempt<'_> {
         let stale = Arc::clone(&client.stale);
         let is_first = !matches!(lifecycle, ClientLifecycleMode::Initialize);
         let (process, met) = match transport::open(name, server, self.options, self.redactor).map_err(final_refusal)? {
-            Line::Stdio(process, pipes) => {
-                let line = AsyncRwTransport::new_client(Answers::new(pipes.output), pipes.input);
-                let meeting = client.serve_with_lifecycle(line.with_max_line_length(answers::LONGEST), lifecycle);
+            ServerTransport::Stdio(process, pipes) => {
+                let line = AsyncRwTransport::new_client(LineReader::new(pipes.output), pipes.input);
+                let meeting = client.serve_with_lifecycle(line.with_max_line_length(message_limit::LONGEST), lifecycle);
                 let met = self.within(meeting).await;
                 (Some(process), met)
             }
-            Line::Http(transport) => (None, self.within(client.serve_with_lifecycle(transport, lifecycle)).await),
+            ServerTransport::Http(transport) => {
+                (None, self.within(client.serve_with_lifecycle(transport, lifecycle)).await)
+            }
         };
         let trouble = match met {
             Some(Ok(service)) => match self.within(list(service.peer(), name)).await {
                 Some(Ok(offers)) => {
                     let listing = Mutex::new((Arc::new(offers), Instant::now()));
-                    let (server, since, heard) = (name.clone(), Instant::now(), Mutex::new(Instant::now()));
-                    return Ok(Connection { service, process, server, listing, stale, since, heard });
+                    let (server, since, last_answer) = (name.clone(), Instant::now(), Mutex::new(Instant::now()));
+                    return Ok(Connection { service, process, server, listing, stale, since, last_answer });
                 }
-                Some(Err(error)) => Trouble {
+                Some(Err(error)) => AttemptFailure {
                     reason: format!("Its tools could not be listed: {}.", service_error(&error)),
                     hung_up: is_lost(&error),
                     retry_legacy: false,
@@ -243,7 +246,7 @@ impl Attempt<'_> {
             Some(Err(error)) => {
                 let closed = matches!(error, ClientInitializeError::ConnectionClosed(_));
                 let retry = is_first && (closed || process.is_none()) && !error.is_authorization_required();
-                Trouble {
+                AttemptFailure {
                     reason: initialize_error(&error),
                     hung_up: closed || matches!(error, ClientInitializeError::TransportError { .. }),
                     retry_legacy: retry && !self.closing.is_cancelled(),
@@ -251,27 +254,27 @@ impl Attempt<'_> {
             }
             None => self.out_of_time(),
         };
-        let Trouble { reason, hung_up, retry_legacy } = trouble;
+        let AttemptFailure { reason, hung_up, retry_legacy } = trouble;
         let Some(process) = process else { return Err(Refusal { reason, retry_legacy }) };
-        let exit = if hung_up { timeout(POST_MORTEM, process.left()).await.ok() } else { None };
+        let exit = if hung_up { timeout(EXIT_WAIT, process.wait_exited()).await.ok() } else { None };
         end(&process).await;
         let reason = match exit {
-            Some(exit) => format!("It ended before it was ready ({}).", ending(exit)),
+            Some(exit) => format!("It ended before it was ready ({}).", exit_text(exit)),
             None => reason,
         };
         Err(Refusal { reason: reason + &last_words(&process), retry_legacy })
     }
 
-    fn out_of_time(&self) -> Trouble {
+    fn out_of_time(&self) -> AttemptFailure {
         let reason = if self.closing.is_cancelled() {
             "The pool of servers was shut down.".to_owned()
         } else {
             format!("It was not ready within {}.", seconds(self.limit))
         };
-        Trouble { reason, hung_up: false, retry_legacy: false }
+        AttemptFailure { reason, hung_up: false, retry_legacy: false }
     }
 
-    /// Returns nothing if there is no time left for it.
+    /// Returns `None` if the time is up.
     async fn within<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = tokio::time::timeout_at(self.deadline, work) => done.ok(),
@@ -280,11 +283,11 @@ impl Attempt<'_> {
     }
 }
 
-/// Ends a server: its input is closed already, which is what well-behaved ones wait for.
+/// Ends a server whose input is already closed: well-behaved ones exit by themselves.
 async fn end(process: &Process) {
-    if timeout(FAREWELL, process.gone()).await.is_err() {
+    if timeout(CLOSE_GRACE, process.wait_gone()).await.is_err() {
         process.kill();
-        process.gone().await;
+        process.wait_gone().await;
     }
 }
 
@@ -292,49 +295,53 @@ async fn end(process: &Process) {
 async fn list(peer: &Peer<RoleClient>, server: &str) -> Result<Offers, ServiceError> {
     let mut tools = Vec::new();
     let mut cursor = None;
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
         tools.extend(page.tools);
         cursor = page.next_cursor;
-        if cursor.is_none() || tools.len() >= MOST_TOOLS {
+        if cursor.is_none() || tools.len() >= MAX_TOOLS {
             break;
         }
     }
-    let excess = tools.len().saturating_sub(MOST_TOOLS);
-    tools.truncate(MOST_TOOLS);
+    let excess = tools.len().saturating_sub(MAX_TOOLS);
+    tools.truncate(MAX_TOOLS);
     let mut offers = Offers::new(server, tools);
     if excess > 0 || cursor.is_some() {
-        offers.left_out.push(format!("It lists more than {MOST_TOOLS} tools; the rest is left out."));
+        offers.left_out.push(format!("It lists more than {MAX_TOOLS} tools; the rest is left out."));
     }
     Ok(offers)
 }
 
-fn ending(exit: Exit) -> String {
+fn exit_text(exit: ProcessExit) -> String {
     match (exit.code, exit.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("ended by signal {signal}"),
-        (None, None) => "nobody knows how".to_owned(),
+        (None, None) => "cause unknown".to_owned(),
     }
 }
 
-/// Returns the end of what a server wrote to its error stream, as a sentence's appendix.
+/// Returns the end of the server's error stream, to append to a sentence.
 fn last_words(process: &Process) -> String {
-    let glimpse = process.output().glimpse();
-    let said = String::from_utf8_lossy(&glimpse.tail);
-    let said = sanitize::lines(&said);
-    let lines: Vec<&str> = said.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let snapshot = process.output().snapshot();
+    let text = String::from_utf8_lossy(&snapshot.tail);
+    let text = sanitize::lines(&text);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
-    if last.is_empty() { String::new() } else { format!("\nIts last words:\n{}", text::suffix(&last, LAST_BYTES)) }
+    if last.is_empty() {
+        String::new()
+    } else {
+        format!("\nLast lines of its error stream:\n{}", text::suffix(&last, LAST_BYTES))
+    }
 }
 
-/// Tells whether an error means that nobody is there any more.
+/// Returns true if an error means that the connection is lost.
 pub(super) fn is_lost(error: &ServiceError) -> bool {
     matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_))
 }
 
 pub(super) fn service_error(error: &ServiceError) -> String {
     match error {
-        ServiceError::McpError(data) => complaint(data),
+        ServiceError::McpError(data) => error_text(data),
         ServiceError::TransportSend(error) => unsent(error),
         other => chain(other),
     }
@@ -342,12 +349,12 @@ pub(super) fn service_error(error: &ServiceError) -> String {
 
 fn initialize_error(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
-        return "It wants to know who asks: put its token into the \"headers\" of its entry.".to_owned();
+        return "It requires authentication: put its token into the \"headers\" of its entry.".to_owned();
     }
     match error {
-        ClientInitializeError::JsonRpcError(data) => format!("It refused to work with us: {}.", complaint(data)),
+        ClientInitializeError::JsonRpcError(data) => format!("It refused the connection: {}.", error_text(data)),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => initialize_error(fallback),
-        ClientInitializeError::ConnectionClosed(_) => "It hung up before it was ready.".to_owned(),
+        ClientInitializeError::ConnectionClosed(_) => "It closed the connection before it was ready.".to_owned(),
         ClientInitializeError::TransportError { error, .. } => {
             format!("It could not be reached: {}.", unsent(error))
         }

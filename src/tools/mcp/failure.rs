@@ -1,4 +1,4 @@
-//! What can go wrong with a call, in sentences that a model can act on.
+//! Failures of a call, with messages for the model.
 
 use std::error::Error;
 use std::time::Duration;
@@ -10,10 +10,9 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use crate::base::text;
 use crate::net;
 
-/// How much of a foreign message is repeated.
+/// The longest part of a server's message that is repeated.
 const LONGEST: usize = 2_000;
 
-/// Why a call has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Failure {
     #[error("Not run: the server \"{server}\" cannot be used now. {reason}")]
@@ -43,27 +42,27 @@ pub(super) enum Failure {
     Unreadable { server: String, problem: String },
 }
 
-/// Returns a server's own complaint.
-pub(super) fn complaint(error: &ErrorData) -> String {
+/// Returns the server's own message.
+pub(super) fn error_text(error: &ErrorData) -> String {
     let data = error.data.as_ref().map(|data| format!(" ({data})")).unwrap_or_default();
     cut(&format!("{}{data} [{}]", error.message, error.code.0))
 }
 
 /// Returns an error with all its causes.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    cut(&net::chain(error))
+    cut(&net::error_chain(error))
 }
 
-/// Returns why a message could not be sent. What carried it is nobody's business.
+/// Returns why a message could not be sent, without the transport's own wrapping.
 pub(super) fn unsent(error: &DynamicTransportError) -> String {
     match error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
-        // It does not name its cause as one.
+        // This error does not expose its cause as `source`.
         Some(StreamableHttpError::Client(error)) => chain(error),
         _ => chain(error.error.as_ref()),
     }
 }
 
-/// Returns a duration as a person says it.
+/// Formats a duration.
 pub(super) fn seconds(duration: Duration) -> String {
     if duration.subsec_millis() == 0 || duration.as_secs() >= 10 {
         format!("{} s", duration.as_secs())
@@ -73,6 +72,6 @@ pub(super) fn seconds(duration: Duration) -> String {
 }
 
 fn cut(message: &str) -> String {
-    let kept = text::prefix(message, LONGEST);
-    if kept.len() == message.len() { message.to_owned() } else { format!("{kept} […]") }
+    let prefix = text::prefix(message, LONGEST);
+    if prefix.len() == message.len() { message.to_owned() } else { format!("{prefix} […]") }
 }

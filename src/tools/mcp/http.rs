@@ -1,4 +1,4 @@
-//! The HTTP client for servers that run elsewhere: whose headers go where, and what a half-said refusal means.
+//! The HTTP client for remote servers: headers, redirects, and handling of incomplete refusals.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use rmcp::transport::streamable_http_client::{
 use crate::base::Secret;
 use crate::config::settings::Endpoint;
 use crate::net;
-use crate::tools::mcp::answers::LONGEST;
+use crate::tools::mcp::message_limit::LONGEST;
 
 const CONNECT: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 5;
-/// How long a broken stream of events waits at most before it is opened again.
+/// The longest delay before a broken event stream is reopened.
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
-/// How many calls may wait for the headers of their answer at once.
+/// The most calls that wait for response headers at once.
 const CONCURRENT: usize = 256;
 
-/// Returns the way to the server at `url`.
+/// Returns the transport to the server at `url`.
 pub(super) fn transport(
     url: &Endpoint,
     headers: &BTreeMap<String, Secret>,
-) -> Result<StreamableHttpClientTransport<Caller>, String> {
+) -> Result<StreamableHttpClientTransport<McpHttpClient>, String> {
     let mut sent = HeaderMap::new();
     for (header, value) in headers {
         let unusable = || format!("The header \"{header}\" of its entry cannot be sent.");
@@ -39,7 +39,7 @@ pub(super) fn transport(
         value.set_sensitive(true);
         sent.insert(name, value);
     }
-    let caller = Caller(client(url, &sent)?);
+    let caller = McpHttpClient(client(url, &sent)?);
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.expose())
         .max_concurrent_requests(CONCURRENT)
         .max_sse_event_size(LONGEST);
@@ -52,20 +52,20 @@ pub(super) fn transport(
 fn client(url: &Endpoint, headers: &HeaderMap) -> Result<reqwest::Client, String> {
     let address = Url::parse(url.expose()).map_err(|error| format!("Its address cannot be used: {error}."))?;
     let built = net::client(&address, CONNECT, |builder| {
-        // A connection that is used again right after a half-read answer stalls on delayed acknowledgements.
+        // Reusing a connection right after a half-read response stalls on delayed acknowledgements.
         builder.default_headers(headers.clone()).redirect(same_origin()).pool_max_idle_per_host(0)
     });
     built.map_err(|error| sentence(&error.to_string()))
 }
 
-/// Returns a message as the sentence that it is where nothing stands before it.
+/// Returns a message as a sentence of its own.
 fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())
 }
 
-/// Headers are for the host that the person named, and for no other.
+/// Headers are sent only to the host that the user configured.
 fn same_origin() -> Policy {
     Policy::custom(|attempt| {
         let first = attempt.previous().first().map(Url::origin);
@@ -79,16 +79,16 @@ fn same_origin() -> Policy {
     })
 }
 
-/// Sends requests, and sees to it that every one is answered.
+/// Sends requests, and makes sure that every one is answered.
 ///
-/// A server may refuse a request without saying which one, above all when it was started anew and does not know the
-/// session. Nobody would ever be told; so a session that is refused like that counts as expired, which renews it.
+/// A server may refuse a request without naming it, mostly after a restart, when it does not know the session. The
+/// caller would wait forever; so a session that is refused in this way counts as expired, which renews it.
 #[derive(Clone)]
-pub(super) struct Caller(reqwest::Client);
+pub(super) struct McpHttpClient(reqwest::Client);
 
 type Answered = Result<StreamableHttpPostResponse, StreamableHttpError<reqwest::Error>>;
 
-impl StreamableHttpClient for Caller {
+impl StreamableHttpClient for McpHttpClient {
     type Error = reqwest::Error;
 
     async fn post_message(
@@ -112,7 +112,7 @@ impl StreamableHttpClient for Caller {
         custom_headers: HashMap<HeaderName, HeaderValue>,
         max_sse_event_size: usize,
     ) -> Answered {
-        let asked = match &message {
+        let request = match &message {
             JsonRpcMessage::Request(request) => Some(request.id.clone()),
             JsonRpcMessage::Response(_) | JsonRpcMessage::Notification(_) | JsonRpcMessage::Error(_) => None,
         };
@@ -120,16 +120,16 @@ impl StreamableHttpClient for Caller {
         let size = max_sse_event_size;
         let posted =
             self.0.post_message_with_max_sse_event_size(uri, message, session_id, auth_header, custom_headers, size);
-        match (posted.await?, asked) {
+        match (posted.await?, request) {
             (StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), _), Some(_))
                 if error.id.is_none() && in_session =>
             {
                 Err(StreamableHttpError::SessionExpired)
             }
-            (StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut error), session), Some(asked))
+            (StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut error), session), Some(request))
                 if error.id.is_none() =>
             {
-                error.id = Some(asked);
+                error.id = Some(request);
                 Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), session))
             }
             (answer, _) => Ok(answer),

@@ -10,21 +10,21 @@ fn redactor() -> Arc<Redactor> {
 }
 
 #[test]
-fn a_secret_does_not_slip_through_between_two_looks() {
-    let mut unsaid = b"a line\nwith open".to_vec();
-    assert_eq!(whole_lines(&mut unsaid), b"a line\n");
-    unsaid.extend(b"sesame in it\n");
-    let log = Log::new(PathBuf::new(), redactor());
-    assert_eq!(log.clean(&whole_lines(&mut unsaid)), b"with **** in it\n");
-    unsaid.extend(vec![b'x'; LONGEST_LINE + 1]);
-    assert_eq!(whole_lines(&mut unsaid).len(), LONGEST_LINE + 1, "one without an end is not waited for for ever");
+fn a_secret_split_between_two_reads_is_masked() {
+    let mut buffer = b"a line\nwith open".to_vec();
+    assert_eq!(whole_lines(&mut buffer), b"a line\n");
+    buffer.extend(b"sesame in it\n");
+    let log = ServerLog::new(PathBuf::new(), redactor());
+    assert_eq!(log.clean(&whole_lines(&mut buffer)), b"with **** in it\n");
+    buffer.extend(vec![b'x'; LONGEST_LINE + 1]);
+    assert_eq!(whole_lines(&mut buffer).len(), LONGEST_LINE + 1, "one without an end is written without waiting");
 }
 
 #[test]
-fn a_log_that_is_full_makes_room_and_keeps_the_one_before() {
+fn a_full_log_is_rotated_and_the_previous_one_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep").join("mcp-x.log");
-    let log = Log::new(path.clone(), redactor());
+    let log = ServerLog::new(path.clone(), redactor());
     let block = vec![b'x'; 100_000];
     for n in 0..50 {
         log.append(format!("{n}\n").as_bytes()).unwrap();

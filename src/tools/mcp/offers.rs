@@ -1,5 +1,4 @@
-//! What a server offers, as our tools: names on the wire, schemas as they came, and a sentence for each tool that
-//! cannot be offered. Pure.
+//! Converts a server's tools: wire names, unchanged schemas, and a reason for each tool that is left out. Pure.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,28 +11,27 @@ use crate::base::{Json, text};
 use crate::model::{ToolSpec, render};
 use crate::tools::bound;
 use crate::tools::names;
-use crate::tools::tool::Effect;
+use crate::tools::tool::ToolEffect;
 
-/// The longest name that every vendor can be given, be it shortened on its wire.
+/// The longest name that every vendor accepts, if necessary shortened on its wire.
 const LONGEST_NAME: usize = 128;
-/// What one tool may take of every request: more is a mistake that would be paid for with every turn.
+/// The largest schema of one tool: it is sent with every request.
 const LONGEST_SCHEMA: usize = 64_000;
 const LONGEST_DESCRIPTION: usize = 8 << 10;
 
-/// A tool of a server.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
     pub(super) spec: ToolSpec,
-    /// What the server calls it.
+    /// The server's name for it.
     pub(super) name: String,
-    pub(super) effect: Effect,
+    pub(super) effect: ToolEffect,
 }
 
-/// Everything a server offers at one moment.
+/// The tools of a server at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Offers {
     pub(super) tools: Vec<Arc<Offer>>,
-    /// Why some of its tools are not among them.
+    /// Why some of its tools are left out.
     pub(super) left_out: Vec<String>,
 }
 
@@ -52,7 +50,7 @@ impl Offers {
         offers
     }
 
-    /// Returns the tool that is called `wire` on the wire.
+    /// Returns the tool with this wire name.
     pub(super) fn find(&self, wire: &str) -> Option<&Arc<Offer>> {
         self.tools.iter().find(|offer| offer.spec.name == wire)
     }
@@ -81,16 +79,16 @@ fn offer(server: &str, tool: &Tool) -> Result<Offer, String> {
     Ok(Offer {
         spec: ToolSpec {
             name: wire,
-            description: render::neutral(&bound::text(description, LONGEST_DESCRIPTION)).into_owned(),
+            description: render::escape_tags(&bound::text(description, LONGEST_DESCRIPTION)).into_owned(),
             schema,
         },
         name,
-        effect: if reads_only { Effect::Reads } else { Effect::Opaque },
+        effect: if reads_only { ToolEffect::Reads } else { ToolEffect::Opaque },
     })
 }
 
-/// Returns the schema as it came. Only its type is looked at: vendors refuse a whole request for one that is not an
-/// object's, and some servers do not say it.
+/// Returns the schema unchanged, except for its type: vendors refuse a whole request if a schema is not an object,
+/// and some servers omit that.
 fn schema(schema: &JsonObject) -> Result<Json, String> {
     let unreadable = |error: serde_json::Error| format!("its schema cannot be written: {error}");
     let json = match schema.get("type") {
@@ -103,8 +101,8 @@ fn schema(schema: &JsonObject) -> Result<Json, String> {
         }
         Some(_) => return Err("its input is not an object".to_owned()),
     };
-    // Escaped like any other text from outside; `<` stands only within strings, so it stays the same JSON.
-    let json = match render::neutral(json.as_str()) {
+    // Escaped like any other foreign text; `<` occurs only within strings, so the JSON stays equivalent.
+    let json = match render::escape_tags(json.as_str()) {
         Cow::Borrowed(_) => json,
         Cow::Owned(escaped) => Json::parse(escaped).map_err(unreadable)?,
     };

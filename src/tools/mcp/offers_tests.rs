@@ -18,19 +18,19 @@ fn a_schema_passes_through_in_its_own_order() {
 }
 
 #[test]
-fn only_a_tool_that_says_so_reads() {
+fn only_a_declared_tool_is_read_only() {
     let schema = json!({"type": "object"});
     let offers = listed(json!([
         {"name": "a", "inputSchema": schema, "annotations": {"readOnlyHint": true}},
         {"name": "b", "inputSchema": schema, "annotations": {"readOnlyHint": false, "destructiveHint": false}},
         {"name": "c", "inputSchema": schema},
     ]));
-    let effects: Vec<Effect> = offers.tools.iter().map(|offer| offer.effect).collect();
-    assert_eq!(effects, [Effect::Reads, Effect::Opaque, Effect::Opaque]);
+    let effects: Vec<ToolEffect> = offers.tools.iter().map(|offer| offer.effect).collect();
+    assert_eq!(effects, [ToolEffect::Reads, ToolEffect::Opaque, ToolEffect::Opaque]);
 }
 
 #[test]
-fn what_cannot_be_offered_is_named_with_its_reason() {
+fn tools_that_cannot_be_offered_are_named_with_a_reason() {
     let schema = json!({"type": "object"});
     let long = "n".repeat(120);
     let huge = json!({"type": "object", "description": "d".repeat(70_000)});
@@ -53,7 +53,7 @@ fn what_cannot_be_offered_is_named_with_its_reason() {
 }
 
 #[test]
-fn a_schema_without_a_type_gets_the_one_it_must_have() {
+fn a_schema_without_a_type_becomes_an_object() {
     let offers = listed(json!([{"name": "bare", "inputSchema": {"properties": {}}}, {"name": "b", "inputSchema": {}}]));
     assert_eq!(offers.tools[0].spec.schema.as_str(), r#"{"type":"object","properties":{}}"#);
     assert_eq!(offers.tools[1].spec.schema.as_str(), r#"{"type":"object"}"#);

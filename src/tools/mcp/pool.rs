@@ -17,38 +17,37 @@ use crate::model::ToolSpec;
 use crate::process::Environment;
 use crate::tools::mcp::failure::{Failure, seconds};
 use crate::tools::mcp::offers::Offers;
-use crate::tools::mcp::slot::{Health, Lease, Slot, Status, unapproved};
-use crate::tools::mcp::tool::{External, Orphan};
+use crate::tools::mcp::slot::{Lease, ServerHealth, ServerStatus, Slot, unapproved};
+use crate::tools::mcp::tool::{ExternalTool, UnconfiguredTool};
 use crate::tools::mcp::tool_list::{self, ToolLists};
 use crate::tools::names;
-use crate::tools::tool::{Effect, Tool};
+use crate::tools::tool::{Tool, ToolEffect};
 
-/// What servers need besides their entry.
+/// The environment of servers, besides their entries.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The project's folder. Servers start in it; relative paths in their entries are meant from it.
+    /// The project's folder. Servers start in it; relative paths in their entries are resolved against it.
     pub root: PathBuf,
-    /// Where the error streams of servers are kept, in `mcp-<server>.log`. Nothing: only their last words are.
+    /// The folder for the error streams of servers, as `mcp-<server>.log`. `None` keeps only their last lines.
     pub logs: Option<PathBuf>,
     /// The folder of the records of running processes, which the next start sweeps.
     pub records: Option<PathBuf>,
-    /// What servers see of the environment, before the variables of their entry.
+    /// The environment variables of servers, before those of their entries.
     pub environment: Environment,
     pub ids: IdSource,
     pub limits: Limits,
-    /// The lists of tools that the user accepted. `None`: every list is used as it comes.
+    /// The tool lists that the user accepted. `None` accepts every list.
     pub tool_lists: Option<Arc<dyn ToolLists>>,
 }
 
-/// How long everything may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// How long [`Pool::tools`] waits for servers that are not ready. A little longer than the 10 s after which a
-    /// server that ignores the newer greeting is greeted in the older way.
+    /// server that ignores the newer handshake gets the older one.
     pub wait: Duration,
-    /// How long a server may take to get ready, whoever waits for it. Some are downloaded first.
+    /// How long a server may take to get ready. Some are downloaded first.
     pub start: Duration,
-    /// How long a server that nobody uses is kept.
+    /// How long an unused server is kept.
     pub grace: Duration,
 }
 
@@ -58,15 +57,14 @@ impl Default for Limits {
     }
 }
 
-/// Tools that are not there, for the agent that might look for them.
+/// Tools that are missing, with the reason for the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Missing {
+pub struct MissingTools {
     pub server: String,
-    /// One or more sentences.
     pub reason: String,
 }
 
-/// Every configured server. Dropping the pool ends them all.
+/// The configured servers. Dropping the pool ends them all.
 pub struct Pool {
     slots: RwLock<Vec<Arc<Slot>>>,
     options: Arc<Options>,
@@ -80,7 +78,7 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// Returns a pool of these servers. None is started.
+    /// Returns a pool of these servers, without starting them.
     pub fn new(servers: Vec<Server>, options: Options) -> Self {
         let (options, closing) = (Arc::new(options), CancellationToken::new());
         let active: HashSet<String> = servers
@@ -88,7 +86,7 @@ impl Pool {
             .filter(|server| server.state == ServerState::Active)
             .map(|server| server.name.clone())
             .collect();
-        // Of two entries with one name the one in force counts: the other is as if it were not there.
+        // Of two entries with one name, the active one counts.
         let counts = |server: &Server| server.state == ServerState::Active || !active.contains(&server.name);
         let slots = servers
             .into_iter()
@@ -102,12 +100,11 @@ impl Pool {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tells whether there is no server at all.
     pub fn is_empty(&self) -> bool {
         self.slots().is_empty()
     }
 
-    /// Lets the server start whose entry has this hash: the person has approved it.
+    /// Lets the server with this entry hash start, after the user approved it.
     pub fn approve(&self, hash: &str) {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         for slot in slots.iter_mut() {
@@ -118,15 +115,16 @@ impl Pool {
         }
     }
 
-    /// Returns every tool of every server that is ready in time, and what is missing. Starts what does not run.
-    pub async fn tools(&self) -> (Vec<Arc<dyn Tool>>, Vec<Missing>) {
+    /// Returns every tool of every server that is ready in time, and the missing ones. Starts servers that do not
+    /// run.
+    pub async fn tools(&self) -> (Vec<Arc<dyn Tool>>, Vec<MissingTools>) {
         let slots = self.slots();
         let listings = join_all(slots.iter().map(|slot| self.listing(slot))).await;
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         let mut missing = Vec::new();
         let mut taken = HashSet::new();
         for (slot, listing) in slots.iter().zip(listings) {
-            let mut miss = |reason| missing.push(Missing { server: slot.name().to_owned(), reason });
+            let mut miss = |reason| missing.push(MissingTools { server: slot.name().to_owned(), reason });
             let offers = match listing {
                 Some(Ok(offers)) => offers,
                 Some(Err(reason)) => {
@@ -137,9 +135,9 @@ impl Pool {
             };
             for offer in &offers.tools {
                 if taken.insert(offer.spec.name.clone()) {
-                    tools.push(Arc::new(External::new(offer.spec.clone(), offer.effect, Lease::new(slot))));
+                    tools.push(Arc::new(ExternalTool::new(offer.spec.clone(), offer.effect, Lease::new(slot))));
                 } else {
-                    // Server "a" with tool "_b" and server "a_" with tool "b" spell the same name.
+                    // Server "a" with tool "_b" and server "a_" with tool "b" have the same wire name.
                     miss(format!(
                         "Its tool \"{}\" is left out: another server already has a tool called \"{}\"; rename a server.",
                         offer.name, offer.spec.name
@@ -151,8 +149,8 @@ impl Pool {
         (tools, missing)
     }
 
-    /// Returns the tools that a session was promised earlier, without starting anything: a server starts with the
-    /// first call. Specifications of our own tools are passed over.
+    /// Returns the external tools of a session's frozen specs, without starting anything: a server starts with the
+    /// first call. Built-in tools are skipped.
     pub fn promised(&self, specs: &[ToolSpec]) -> Vec<Arc<dyn Tool>> {
         let external =
             specs.iter().filter(|spec| matches!(names::split(&spec.name), Some((server, _)) if server != names::OWN));
@@ -160,27 +158,27 @@ impl Pool {
         let tools = external.map(|spec| -> Arc<dyn Tool> {
             let of = |slot: &&Arc<Slot>| spec.name.starts_with(&names::external(slot.name(), ""));
             match slots.iter().find(of) {
-                Some(slot) => Arc::new(External::new(spec.clone(), Effect::Opaque, Lease::new(slot))),
-                None => Arc::new(Orphan { spec: spec.clone() }),
+                Some(slot) => Arc::new(ExternalTool::new(spec.clone(), ToolEffect::Opaque, Lease::new(slot))),
+                None => Arc::new(UnconfiguredTool { spec: spec.clone() }),
             }
         });
         tools.collect()
     }
 
-    /// Returns every server and how it is doing.
-    pub fn status(&self) -> Vec<Status> {
-        let status = |slot: &Arc<Slot>| Status { server: slot.name().to_owned(), health: slot.health() };
+    /// Returns the status of every server.
+    pub fn status(&self) -> Vec<ServerStatus> {
+        let status = |slot: &Arc<Slot>| ServerStatus { server: slot.name().to_owned(), health: slot.health() };
         self.slots().iter().map(status).collect()
     }
 
-    /// Ends every server and waits until nothing of them runs.
+    /// Ends every server and waits until their processes have ended.
     pub async fn shutdown(&self) {
         self.closing.cancel();
         let slots = self.slots();
         join_all(slots.iter().map(|slot| slot.close())).await;
     }
 
-    /// Returns the part of what a server offers that the user has accepted.
+    /// Returns the tools of a server that the user has accepted.
     fn accepted(&self, slot: &Slot, offers: Arc<Offers>) -> Arc<Offers> {
         let Some(lists) = &self.options.tool_lists else { return offers };
         let offered = offers.tools.iter().map(|offer| offer.spec.clone()).collect();
@@ -188,12 +186,15 @@ impl Pool {
         Arc::new(tool_list::allowed(&offers, &in_force))
     }
 
-    /// Returns what a server offers, or why it offers nothing. Nothing at all: it is not meant to.
+    /// Returns the tools of a server, or why there are none. `None` if the server is disabled.
     async fn listing(&self, slot: &Arc<Slot>) -> Option<Result<Arc<Offers>, String>> {
         match slot.health() {
-            Health::Disabled => return None,
-            Health::NeedsApproval { .. } => return Some(Err(unapproved(slot.name()))),
-            Health::NotStarted | Health::Starting | Health::Ready { .. } | Health::Failed { .. } => {}
+            ServerHealth::Disabled => return None,
+            ServerHealth::NeedsApproval { .. } => return Some(Err(unapproved(slot.name()))),
+            ServerHealth::NotStarted
+            | ServerHealth::Starting
+            | ServerHealth::Ready { .. }
+            | ServerHealth::Failed { .. } => {}
         }
         let _lease = Lease::new(slot);
         Some(match timeout(self.options.limits.wait, slot.offers()).await {

@@ -1,7 +1,7 @@
-//! Secrets of a server's entry, taken out of every text that leaves this folder.
+//! Removes the secrets of a server's entry from all texts.
 //!
-//! A server may repeat its token on its error stream, and an HTTP failure names the address it was for. The values
-//! are known here, so they are removed exactly; what only looks like a credential goes by the rule of `config`.
+//! A server may print its token, and an HTTP error names the URL. The values are known here, so they are removed
+//! exactly; text that only looks like a credential is handled by the rule of `config`.
 
 use std::borrow::Cow;
 
@@ -13,17 +13,17 @@ use crate::config::settings::{McpServer, Transport};
 use crate::process::environment;
 
 const HIDDEN: &str = "****";
-/// Shorter values are everyday words: hiding them would garble a message and protect nothing.
+/// Shorter values are ordinary words: masking them would garble a message and protect nothing.
 const SHORTEST: usize = 6;
-/// A part of a path this long is a token more often than a name.
+/// A path segment of this length is more often a token than a name.
 const TOKEN_LIKE: usize = 20;
 
-/// What must not be said of one server.
+/// The secrets of one server.
 pub(super) struct Redactor {
-    /// Everything that the entry keeps to itself. Longest first, so that a secret within another one does not leave the
-    /// rest of it standing.
+    /// All private values of the entry. Longest first, so that a secret within another one does not leave the rest of
+    /// it visible.
     private: Vec<String>,
-    /// Of these, what certainly is a key. The value of any variable may as well be a folder that a result is about.
+    /// The values that are certainly keys. Other variables may be, for example, a folder that a result is about.
     keys: Vec<String>,
 }
 
@@ -49,19 +49,19 @@ impl Redactor {
         Self { private: in_order(private), keys: in_order(keys) }
     }
 
-    /// Returns `text` without secrets, nor what only looks like one.
+    /// Returns `text` without secrets and without anything that looks like one.
     pub(super) fn clean(&self, text: &str) -> String {
         mask::scrub(&without(&self.private, text))
     }
 
-    /// Returns `text` without the keys of the entry. All else stays as it is: a result is data, and what looks like a
-    /// credential in it may be what was asked for.
+    /// Returns `text` without the keys of the entry. Everything else stays: a result is data, and text that looks
+    /// like a credential may be the requested content.
     pub(super) fn without_keys<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(&self.keys, text)
     }
 }
 
-/// Returns the values of a server's entry that are credentials wherever they stand.
+/// Returns the values of a server's entry that are always credentials.
 pub fn keys_of(server: &McpServer) -> Vec<String> {
     match &server.transport {
         Transport::Stdio { env, .. } => {
@@ -123,7 +123,7 @@ fn of_address(address: &str) -> Vec<String> {
     let Ok(url) = Url::parse(address) else { return vec![address.to_owned()] };
     let mut secrets = vec![url.username().to_owned()];
     secrets.extend(url.password().map(str::to_owned));
-    // As it is written and as it is meant: both spellings may be repeated.
+    // Encoded and decoded: a server may repeat either.
     let written = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
     secrets.extend(written.map(|(_, value)| value.to_owned()));
     secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));

@@ -18,7 +18,7 @@ fn headers_and_their_bare_tokens_never_show() {
 }
 
 #[test]
-fn an_address_is_shown_without_what_makes_it_secret() {
+fn an_address_is_shown_without_its_secrets() {
     let redactor = redactor(&json!({
         "url": "https://anna:hunter22@host/s/0123456789abcdefghij/mcp?k=s3cr%2Fet-value", "headers": {},
     }));
@@ -30,7 +30,7 @@ fn an_address_is_shown_without_what_makes_it_secret() {
 }
 
 #[test]
-fn variables_of_the_entry_do_not_come_back_from_the_error_stream() {
+fn variables_of_the_entry_are_removed_from_the_error_stream() {
     let redactor = redactor(&json!({
         "command": "x", "args": [], "env": {"TOKEN": "opensesame", "LONGER": "opensesame-and-more", "N": "1"},
     }));
@@ -49,7 +49,7 @@ fn a_result_loses_the_servers_keys_and_nothing_else() {
 }
 
 #[test]
-fn what_only_looks_like_a_credential_is_hidden_too() {
+fn credential_like_text_is_masked_too() {
     let redactor = redactor(&json!({"command": "x", "args": [], "env": {}}));
     assert_eq!(redactor.clean("--token=abc and sk-ant-0123456789abcdef"), "--token=**** and ****cdef");
 }

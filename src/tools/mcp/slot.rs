@@ -1,8 +1,8 @@
-//! One configured server and its connection, if it has one: started at the first need, shared by everybody, let go
-//! when nobody needs it, started again after its end.
+//! One configured server and its connection: started on first use, shared by all callers, stopped when unused,
+//! restarted after it ends.
 //!
-//! The phase is the only state, behind one lock; whoever changes it to "starting" starts the server, so that it is
-//! started once however many ask.
+//! The phase is the only state, behind one lock. The caller that changes it to "starting" starts the server, so that
+//! it is started once.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,33 +18,33 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{Server, ServerState};
 use crate::tools::mcp::backoff::Backoff;
 use crate::tools::mcp::connection::{Connection, is_lost, service_error};
-use crate::tools::mcp::failure::{Failure, complaint, seconds};
+use crate::tools::mcp::failure::{Failure, error_text, seconds};
 use crate::tools::mcp::offers::{Offer, Offers};
 use crate::tools::mcp::pool::Options;
 use crate::tools::mcp::redact::Redactor;
 use crate::tools::names;
-use crate::tools::tool::Effect;
+use crate::tools::tool::ToolEffect;
 
-/// What is left on top of a start's own limit, for ending what did not start.
+/// Extra time after the limit of a start, for ending a failed server.
 const START_SLACK: Duration = Duration::from_secs(10);
-/// How long a server that let a call time out may take to show that it is alive.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// How long a server may take to answer a ping after a call timed out.
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a server is doing.
+/// The status of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Health {
-    /// Nobody needs it now.
+pub enum ServerHealth {
+    /// It is not in use.
     NotStarted,
     Starting,
     Ready {
-        /// The names of its tools, as the server calls them.
+        /// The server's names of its tools.
         tools: Vec<String>,
         /// Why some of its tools are not offered.
         left_out: Vec<String>,
-        /// The version of the protocol that it speaks.
+        /// The protocol version.
         protocol: String,
-        /// Nothing: it runs elsewhere.
+        /// `None` for a remote server.
         pid: Option<i32>,
     },
     Failed {
@@ -53,7 +53,7 @@ pub enum Health {
         #[serde(rename = "next_try_in_ms", serialize_with = "millis")]
         next_try: Duration,
     },
-    /// A repository asks for it.
+    /// It is declared by the repository and not approved.
     NeedsApproval {
         hash: String,
     },
@@ -64,12 +64,11 @@ fn millis<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S:
     serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A server and how it is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Status {
+pub struct ServerStatus {
     pub server: String,
     #[serde(flatten)]
-    pub health: Health,
+    pub health: ServerHealth,
 }
 
 #[derive(Clone)]
@@ -88,7 +87,7 @@ pub(super) struct Slot {
     phase: watch::Sender<Phase>,
     backoff: Mutex<Backoff>,
     users: AtomicUsize,
-    /// Counts the moments at which the last user left, so that an old timer does not end a new idleness.
+    /// Counts the times the last user left, so that an old timer does not stop a server that was used again.
     idleness: AtomicU64,
     closing: CancellationToken,
 }
@@ -111,52 +110,53 @@ impl Slot {
         &self.server.name
     }
 
-    pub(super) fn health(&self) -> Health {
+    pub(super) fn health(&self) -> ServerHealth {
         match &self.server.state {
-            ServerState::NeedsApproval { hash } => return Health::NeedsApproval { hash: hash.clone() },
-            ServerState::Disabled => return Health::Disabled,
+            ServerState::NeedsApproval { hash } => return ServerHealth::NeedsApproval { hash: hash.clone() },
+            ServerState::Disabled => return ServerHealth::Disabled,
             ServerState::Active => {}
         }
         match &*self.phase.borrow() {
-            Phase::Idle => Health::NotStarted,
-            Phase::Starting => Health::Starting,
-            // It ended while nobody looked; the next one who needs it starts it again.
-            Phase::Ready(connection) if connection.is_dead() => Health::NotStarted,
+            Phase::Idle => ServerHealth::NotStarted,
+            Phase::Starting => ServerHealth::Starting,
+            // It ended unnoticed; the next caller starts it again.
+            Phase::Ready(connection) if connection.is_dead() => ServerHealth::NotStarted,
             Phase::Ready(connection) => {
                 let offers = connection.offers();
-                Health::Ready {
+                ServerHealth::Ready {
                     tools: offers.tools.iter().map(|offer| offer.name.clone()).collect(),
                     left_out: offers.left_out.clone(),
                     protocol: connection.protocol(),
                     pid: connection.pid(),
                 }
             }
-            Phase::Failed { reason, until } => {
-                Health::Failed { reason: reason.clone(), next_try: until.saturating_duration_since(Instant::now()) }
-            }
+            Phase::Failed { reason, until } => ServerHealth::Failed {
+                reason: reason.clone(),
+                next_try: until.saturating_duration_since(Instant::now()),
+            },
         }
     }
 
-    /// Returns what the server offers now, starting it if it does not run.
+    /// Returns the server's tools, starting it if it does not run.
     pub(super) async fn offers(self: &Arc<Self>) -> Result<Arc<Offers>, Failure> {
         let connection = self.connect().await?;
-        match connection.current().await {
+        match connection.current_offers().await {
             Ok(offers) => Ok(offers),
-            Err(error) if is_lost(&error) => Err(self.lost(&connection, &error).await),
-            // It answers, though not to this; what it offered before may well still work.
+            Err(error) if is_lost(&error) => Err(self.on_lost(&connection, &error).await),
+            // The server answers other requests; its earlier tools may still work.
             Err(_) => Ok(connection.offers()),
         }
     }
 
-    /// Returns what the running server says that a tool does, or `None` if it does not run or has no such tool.
-    pub(super) fn effect(&self, wire: &str) -> Option<Effect> {
+    /// Returns the effect of a tool, or `None` if the server does not run or has no such tool.
+    pub(super) fn effect(&self, wire: &str) -> Option<ToolEffect> {
         match &*self.phase.borrow() {
             Phase::Ready(connection) => connection.offers().find(wire).map(|offer| offer.effect),
             Phase::Idle | Phase::Starting | Phase::Failed { .. } => None,
         }
     }
 
-    /// Calls the tool that is called `wire` on the wire.
+    /// Calls the tool with this wire name.
     pub(super) async fn call(self: &Arc<Self>, wire: &str, input: JsonObject) -> Result<CallToolResult, Failure> {
         let connection = self.connect().await?;
         let limit = self.server.server.timeout;
@@ -169,18 +169,18 @@ impl Slot {
                 Err(error) => Err(self.explain(&connection, error).await),
             }
         };
-        let asked = Instant::now();
+        let started = Instant::now();
         timeout(limit, work).await.unwrap_or_else(|_| {
-            tokio::spawn(Arc::clone(self).doubt(Arc::clone(&connection), asked));
+            tokio::spawn(Arc::clone(self).drop_if_unresponsive(Arc::clone(&connection), started));
             Err(timed_out())
         })
     }
 
-    /// Gives a connection up if its server answers nobody any more. A call that takes too long alone proves nothing.
-    async fn doubt(self: Arc<Self>, connection: Arc<Connection>, since: Instant) {
-        let patience = self.server.server.timeout.min(SIGN_OF_LIFE);
-        if !connection.answers(since, patience).await {
-            self.bury(&connection, || "It no longer answered.".to_owned());
+    /// Drops a connection whose server no longer answers. A call that takes too long proves nothing by itself.
+    async fn drop_if_unresponsive(self: Arc<Self>, connection: Arc<Connection>, since: Instant) {
+        let patience = self.server.server.timeout.min(PING_TIMEOUT);
+        if !connection.is_responsive(since, patience).await {
+            self.drop_connection(&connection, || "It no longer answered.".to_owned());
         }
     }
 
@@ -188,7 +188,7 @@ impl Slot {
         &self.redactor
     }
 
-    /// Returns `text` without this server's secrets, and without what looks like one.
+    /// Returns `text` without this server's secrets and without anything that looks like one.
     pub(super) fn clean(&self, text: &str) -> String {
         self.redactor.clean(text)
     }
@@ -198,7 +198,7 @@ impl Slot {
         if let Some(offer) = known.filter(|_| !connection.is_stale()) {
             return Ok(offer);
         }
-        let offers = match connection.relisted().await {
+        let offers = match connection.refresh_offers().await {
             Ok(offers) => offers,
             Err(error) => return Err(self.explain(connection, error).await),
         };
@@ -209,22 +209,22 @@ impl Slot {
     async fn explain(self: &Arc<Self>, connection: &Arc<Connection>, error: ServiceError) -> Failure {
         let server = self.name().to_owned();
         match error {
-            error if is_lost(&error) => self.lost(connection, &error).await,
-            // Our own "no such method", which ended the call: the server wanted a model's answer.
+            error if is_lost(&error) => self.on_lost(connection, &error).await,
+            // Our own "no such method", which ended the call: the server requested a model's answer.
             ServiceError::McpError(data)
                 if data.code == ErrorCode::METHOD_NOT_FOUND && data.message == "sampling/createMessage" =>
             {
                 Failure::NeedsInput { server }
             }
-            ServiceError::McpError(data) => Failure::Refused { server, message: complaint(&data) },
+            ServiceError::McpError(data) => Failure::Refused { server, message: error_text(&data) },
             ServiceError::InputRequiredRoundsExceeded { .. } => Failure::NeedsInput { server },
             error => Failure::Unreadable { server, problem: service_error(&error) },
         }
     }
 
-    /// Returns the connection, which may mean to start the server and to wait for it.
+    /// Returns the connection, starting the server and waiting for it if necessary.
     async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, Failure> {
-        if let Some(reason) = self.forbidden() {
+        if let Some(reason) = self.blocked_reason() {
             return Err(self.unavailable(reason));
         }
         let mut phases = self.phase.subscribe();
@@ -239,7 +239,7 @@ impl Slot {
                         let wait = until.saturating_duration_since(Instant::now());
                         return Err(self.unavailable(with_next_try(&reason, wait)));
                     }
-                    // It ended, or was let go, right after it had got ready.
+                    // It ended or was stopped right after it was ready.
                     Ok(Phase::Ready(_) | Phase::Idle | Phase::Starting) => {}
                     Err(_) => return Err(self.unavailable("It is shut down.".to_owned())),
                 }
@@ -252,10 +252,10 @@ impl Slot {
         timeout(patience, waiting).await.unwrap_or_else(|_| late())
     }
 
-    fn forbidden(&self) -> Option<String> {
+    fn blocked_reason(&self) -> Option<String> {
         match &self.server.state {
             ServerState::NeedsApproval { .. } => Some(unapproved(self.name())),
-            ServerState::Disabled => Some("It is switched off in the settings.".to_owned()),
+            ServerState::Disabled => Some("It is disabled in the settings.".to_owned()),
             ServerState::Active if self.closing.is_cancelled() => Some("The pool of servers was shut down.".to_owned()),
             ServerState::Active => None,
         }
@@ -300,29 +300,29 @@ impl Slot {
             }
         };
         self.phase.send_replace(phase);
-        self.rest_if_unused();
+        self.stop_if_unused();
     }
 
     fn backoff(&self) -> std::sync::MutexGuard<'_, Backoff> {
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the phase after a connection's end.
+    /// Returns the phase after the end of a connection.
     fn after(&self, connection: &Connection, reason: String) -> Phase {
-        let pause = self.backoff().died(connection.age());
+        let pause = self.backoff().on_exit(connection.age());
         if pause.is_zero() { Phase::Idle } else { Phase::Failed { reason, until: Instant::now() + pause } }
     }
 
-    /// Gives a connection up, and says how it went.
-    async fn lost(self: &Arc<Self>, connection: &Arc<Connection>, error: &ServiceError) -> Failure {
-        let (ending, last_words) = connection.epitaph().await;
+    /// Drops a lost connection and returns the failure.
+    async fn on_lost(self: &Arc<Self>, connection: &Arc<Connection>, error: &ServiceError) -> Failure {
+        let (ending, last_words) = connection.exit_report().await;
         let how = self.clean(&ending.unwrap_or_else(|| service_error(error)));
-        self.bury(connection, || self.clean(&format!("It ended ({how}).{last_words}")));
+        self.drop_connection(connection, || self.clean(&format!("It ended ({how}).{last_words}")));
         Failure::Gone { server: self.name().to_owned(), how, last_words }
     }
 
-    /// Takes a connection out of use. Of all whose calls were lost with it, the first counts.
-    fn bury(&self, connection: &Arc<Connection>, reason: impl FnOnce() -> String) {
+    /// Drops a connection. If several calls were lost with it, the first reason counts.
+    fn drop_connection(&self, connection: &Arc<Connection>, reason: impl FnOnce() -> String) {
         self.phase.send_if_modified(|phase| {
             let same = matches!(phase, Phase::Ready(current) if Arc::ptr_eq(current, connection));
             if same {
@@ -332,13 +332,13 @@ impl Slot {
         });
     }
 
-    /// Lets the server go once nobody has used it for a while.
-    fn rest_if_unused(self: &Arc<Self>) {
+    /// Stops the server after a period without users.
+    fn stop_if_unused(self: &Arc<Self>) {
         if self.users.load(Ordering::Acquire) > 0 {
             return;
         }
         let idleness = self.idleness.fetch_add(1, Ordering::AcqRel) + 1;
-        // Without a runtime nothing runs that would have to be ended.
+        // Without a runtime no server runs.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (slot, grace) = (Arc::downgrade(self), self.options.limits.grace);
         runtime.spawn(async move {
@@ -361,10 +361,10 @@ impl Slot {
         self.phase.send_replace(Phase::Idle);
     }
 
-    /// Ends the server and waits until it is gone. Comes after the closing of the pool.
+    /// Ends the server and waits for it. Called after the pool is closed.
     pub(super) async fn close(&self) {
         let mut phases = self.phase.subscribe();
-        // A start that is under way notices the closing by itself.
+        // A pending start notices the closing by itself.
         let _ = phases.wait_for(|phase| !matches!(phase, Phase::Starting)).await;
         if let Phase::Ready(connection) = self.phase.send_replace(Phase::Idle) {
             connection.close().await;
@@ -373,21 +373,23 @@ impl Slot {
 }
 
 pub(super) fn unapproved(name: &str) -> String {
-    format!("The repository asks for it, and nobody has approved it; the person can, with `mxd mcp approve {name}`.")
+    format!(
+        "The repository declares it, but it is not approved. The user can approve it with `mxd mcp approve {name}`."
+    )
 }
 
 fn tool_name(wire: &str) -> String {
     names::split(wire).map_or(wire, |(_, name)| name).to_owned()
 }
 
-/// Puts the next try after the reason's own words, before those of the server.
+/// Inserts the time of the next attempt before the server's own message.
 fn with_next_try(reason: &str, wait: Duration) -> String {
     let wait = Duration::from_secs(wait.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX));
     let (ours, theirs) = reason.split_at(reason.find('\n').unwrap_or(reason.len()));
-    format!("{ours} It is tried again in {} at the earliest.{theirs}", seconds(wait))
+    format!("{ours} The next attempt is in {} at the earliest.{theirs}", seconds(wait))
 }
 
-/// A user of a server. While there is one, the server is not let go.
+/// Keeps a server running while it exists.
 pub(super) struct Lease(Arc<Slot>);
 
 impl Lease {
@@ -404,7 +406,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.0.users.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.rest_if_unused();
+            self.0.stop_if_unused();
         }
     }
 }

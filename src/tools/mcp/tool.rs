@@ -1,4 +1,4 @@
-//! A server's tool as one of ours. It names the server and the tool; which connection serves it is decided per call.
+//! A server's tool as a [`Tool`]. It names the server and the tool; the connection is chosen per call.
 
 use std::sync::Arc;
 
@@ -8,36 +8,35 @@ use rmcp::model::JsonObject;
 use crate::base::Json;
 use crate::model::ToolSpec;
 use crate::tools::input::InputError;
-use crate::tools::mcp::answer;
 use crate::tools::mcp::failure::Failure;
+use crate::tools::mcp::result;
 use crate::tools::mcp::slot::Lease;
 use crate::tools::reply::Reply;
-use crate::tools::tool::{Call, Effect, Prepared, Tool};
+use crate::tools::tool::{Call, Prepared, Tool, ToolEffect};
 
-/// A tool of an external server.
-pub(super) struct External {
+pub(super) struct ExternalTool {
     spec: ToolSpec,
-    effect: Effect,
+    effect: ToolEffect,
     lease: Arc<Lease>,
 }
 
-impl External {
-    pub(super) fn new(spec: ToolSpec, effect: Effect, lease: Lease) -> Self {
+impl ExternalTool {
+    pub(super) fn new(spec: ToolSpec, effect: ToolEffect, lease: Lease) -> Self {
         Self { spec, effect, lease: Arc::new(lease) }
     }
 }
 
-impl Tool for External {
+impl Tool for ExternalTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    /// What the running server says of the tool, else what was known when the session began.
-    fn effect(&self) -> Effect {
+    /// Returns the effect according to the running server, or that of the session's start.
+    fn effect(&self) -> ToolEffect {
         self.lease.slot().effect(&self.spec.name).unwrap_or(self.effect)
     }
 
-    /// Only the outermost form is checked: what is in it is for the server to judge.
+    /// Checks only that the input is an object: the server judges the rest.
     fn prepare(&self, input: &Json) -> Result<Prepared, InputError> {
         let input: JsonObject = input.read().map_err(|error| InputError {
             problem: format!("the input must be a JSON object ({error})"),
@@ -52,32 +51,32 @@ async fn run(lease: Arc<Lease>, wire: String, input: JsonObject, call: Call) -> 
     let slot = lease.slot();
     let outcome = tokio::select! {
         biased;
-        // Dropping the other branch is what tells the server to stop. Nobody waits for it to obey.
+        // Dropping the other branch tells the server to stop, without waiting for it.
         () = call.context.tokens.cancelled() => Err(Failure::Interrupted { server: slot.name().to_owned() }),
         outcome = slot.call(&wire, input) => outcome,
     };
     match outcome {
-        Ok(result) => answer::reply(result, &call.context, slot.redactor()).await,
+        Ok(result) => result::reply(result, &call.context, slot.redactor()).await,
         Err(failure) => Reply::error(slot.clean(&failure.to_string())),
     }
 }
 
-/// A tool that a session was promised by a server that is no longer configured.
-pub(super) struct Orphan {
+/// A tool of a session whose server is no longer configured.
+pub(super) struct UnconfiguredTool {
     pub(super) spec: ToolSpec,
 }
 
-impl Tool for Orphan {
+impl Tool for UnconfiguredTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn effect(&self) -> Effect {
-        Effect::Opaque
+    fn effect(&self) -> ToolEffect {
+        ToolEffect::Opaque
     }
 
     fn prepare(&self, _input: &Json) -> Result<Prepared, InputError> {
-        let said = "Not run: the server of this tool is no longer among the settings. Do without it.";
-        Ok(Box::new(move |_| std::future::ready(Reply::error(said)).boxed()))
+        let message = "Not run: the server of this tool is no longer among the settings. Do without it.";
+        Ok(Box::new(move |_| std::future::ready(Reply::error(message)).boxed()))
     }
 }

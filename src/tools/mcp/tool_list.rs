@@ -1,8 +1,8 @@
-//! The list of tools that a server offers, as the user accepted it. Pure.
+//! The accepted tool lists of servers. Pure.
 //!
-//! A description is text that every agent obeys, so a list that changes after it was accepted is not used before the
-//! user has seen what changed. Until then the accepted list stays in force: tools keep the description and the schema
-//! that were accepted, and new tools are left out.
+//! A description is text that agents follow, so a list that changes after it was accepted is not used before the user
+//! has seen the change. Until then the accepted list stays in force: tools keep their accepted description and
+//! schema, and new tools are left out.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,23 +19,23 @@ use crate::tools::names;
 /// How much of an old and a new description is shown.
 const SHOWN: usize = 2_000;
 
-/// The accepted tool lists of a project's servers, kept from one start to the next.
+/// The accepted tool lists of a project's servers, stored between starts.
 pub trait ToolLists: Send + Sync + std::fmt::Debug {
-    /// Takes note of what a server offers and returns the list that is in force. The first list of an entry is accepted;
-    /// one that differs from it is reported to the user.
+    /// Records the tools that a server offers and returns the list in force. The first list of an entry is accepted;
+    /// a list that differs from it is reported to the user.
     fn review(&self, server: &str, entry: &str, offered: Vec<ToolSpec>) -> Vec<ToolSpec>;
 }
 
-/// What is known of the tools of one server.
+/// The known tools of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownTools {
-    /// The hash of the entry that the list belongs to. With another entry the list begins anew.
+    /// The hash of the entry. A changed entry starts with a new list.
     pub entry: String,
     pub accepted: Vec<ToolSpec>,
-    /// A list that differs, and about which the user has not decided.
+    /// A list that differs, and is not decided yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<Vec<ToolSpec>>,
-    /// The hash of a list that the user does not want.
+    /// The hash of a list that the user declined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<String>,
 }
@@ -46,7 +46,7 @@ impl KnownTools {
         Self { entry: entry.to_owned(), accepted: tools, offered: None, declined: None }
     }
 
-    /// Takes note of what the server offers now. Tells whether anything is different from what was known.
+    /// Records the tools that the server offers now. Returns true if anything changed.
     pub fn offer(&mut self, server: &str, tools: Vec<ToolSpec>) -> bool {
         let new = hash(server, &tools);
         let is_settled = new == hash(server, &self.accepted) || self.declined.as_ref() == Some(&new);
@@ -63,7 +63,7 @@ impl KnownTools {
         Some(ToolChange { server: server.to_owned(), hash: hash(server, offered), lines })
     }
 
-    /// Carries out what the user decided about the list with this hash. Tells whether it is the one that waits.
+    /// Applies the user's decision about the list with this hash. Returns false if no such list is pending.
     pub fn decide(&mut self, server: &str, decided: &str, approved: bool) -> bool {
         if self.offered.as_ref().is_none_or(|offered| hash(server, offered) != decided) {
             return false;
@@ -82,18 +82,17 @@ impl KnownTools {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolChange {
     pub server: String,
-    /// Names exactly this list of this server.
+    /// The hash of the server and its list.
     pub hash: String,
-    /// What is different, for the user.
+    /// The differences, for the user.
     pub lines: Vec<String>,
 }
 
-/// Returns the hash of a server's entry.
 pub(super) fn entry_hash(server: &Server) -> String {
     blake3::hash(server.in_full().join("\n").as_bytes()).to_hex().to_string()
 }
 
-/// Returns the hash of a list: names, descriptions and schemas, in whatever order the server gave them.
+/// Returns the hash of a list: names, descriptions and schemas, independent of their order.
 fn hash(server: &str, tools: &[ToolSpec]) -> String {
     let tools: BTreeMap<&str, Value> = tools.iter().map(|tool| (tool.name.as_str(), content(tool))).collect();
     trust::hash(&json!({ "server": server, "tools": tools }))
@@ -123,7 +122,7 @@ pub(super) fn allowed(offers: &Offers, in_force: &[ToolSpec]) -> Offers {
 fn changes(old: &[ToolSpec], new: &[ToolSpec]) -> Vec<String> {
     let find = |list: &[ToolSpec], name: &str| list.iter().find(|tool| tool.name == name).cloned();
     let shown = |text: &str| format!("{:?}", text::prefix(text, SHOWN));
-    let name = |tool: &ToolSpec| names::shown(&tool.name).into_owned();
+    let name = |tool: &ToolSpec| names::display_name(&tool.name).into_owned();
     let mut lines = Vec::new();
     for tool in new {
         let Some(before) = find(old, &tool.name) else {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::base::Json;
-use crate::tools::tool::Effect;
+use crate::tools::tool::ToolEffect;
 
 fn tool(name: &str, description: &str, schema: &str) -> ToolSpec {
     let schema = Json::parse(schema.to_owned()).unwrap();
@@ -55,8 +55,8 @@ fn a_change_that_is_undone_is_no_longer_asked_about() {
 }
 
 #[test]
-fn until_it_is_decided_tools_keep_their_accepted_description_and_new_ones_are_left_out() {
-    let offer = |spec: ToolSpec| Arc::new(Offer { name: spec.name.clone(), spec, effect: Effect::Opaque });
+fn undecided_tools_keep_their_accepted_description_and_new_ones_are_left_out() {
+    let offer = |spec: ToolSpec| Arc::new(Offer { name: spec.name.clone(), spec, effect: ToolEffect::Opaque });
     let offered = [tool("a", "Evil.", "{}"), tool("b", "Does b.", "{}"), tool("c", "New.", "{}")];
     let offers = Offers { tools: offered.into_iter().map(offer).collect(), left_out: Vec::new() };
     let allowed = allowed(&offers, &known().accepted);

@@ -1,4 +1,4 @@
-//! Some lines of a text file, numbered and bounded, read without loading the rest.
+//! Reads some lines of a text file, numbered and bounded, without loading the rest.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read};
@@ -7,30 +7,32 @@ use std::ops::Range;
 use crate::base::text::{count, size};
 
 const DEFAULT_LIMIT: u64 = 2000;
-/// Lines longer than this are cut, unless one is asked for by the byte: nobody reads minified code by accident.
+/// Longer lines are cut, unless a byte offset is given: minified code is rarely read on purpose.
 const LONGEST_LINE: usize = 2000;
-/// How far past the part that was asked for lines are still counted.
+/// How far past the requested part lines are still counted.
 const COUNTED: u64 = 64 << 20;
 
-/// Which part of a file is asked for.
+/// The requested part of a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct LineRange {
     /// The first line, counted from 1.
     pub offset: u64,
-    /// How many bytes of the first line are skipped. Nothing: it is a line like the others.
+    /// How many bytes of the first line to skip. `None` treats it like all other lines.
     pub byte: Option<u64>,
     pub limit: Option<u64>,
 }
 
-/// Returns the title's continuation and the lines: `: lines 3-4 of 9\n     3\tfoo\n     4\tbar`.
+/// Returns the continuation of the title and the lines: `: lines 3-4 of 9
+/// 3\tfoo
+/// 4\tbar`.
 pub(super) fn read(
     source: impl Read,
-    wanted: Wanted,
+    wanted: LineRange,
     budget: usize,
     cancelled: &dyn Fn() -> bool,
 ) -> io::Result<String> {
     let mut lines = Lines { source: BufReader::with_capacity(64 << 10, source), cancelled };
-    let Wanted { offset, byte, limit } = wanted;
+    let LineRange { offset, byte, limit } = wanted;
     let offset = offset.max(1);
     let mut before = 0;
     while before < offset - 1 {
@@ -83,7 +85,7 @@ pub(super) fn read(
     Ok(format!(": lines {first}-{last} of {of}{body}\n[{more}: go on with offset {}]", last + 1))
 }
 
-/// Returns how many bytes are left if a character that was cut in two is left for the next piece.
+/// Returns the length without an incomplete character at the end, which is left for the next piece.
 fn whole_characters(bytes: &[u8]) -> usize {
     let last = bytes.len().saturating_sub(4);
     let cut = (last..bytes.len()).rev().find(|at| bytes[*at] & 0xC0 != 0x80);
@@ -102,7 +104,8 @@ struct Lines<'a, R> {
 }
 
 impl<R: Read> Lines<'_, R> {
-    /// Moves past the next line, keeping some of its bytes if asked to. Returns its length, or nothing at the end.
+    /// Advances past the next line and stores a range of its bytes if requested. Returns its length, or `None` at the
+    /// end.
     fn next(&mut self, mut keep: Option<(&mut Vec<u8>, Range<u64>)>) -> io::Result<Option<u64>> {
         let mut length = 0;
         let mut any = false;
@@ -135,7 +138,7 @@ impl<R: Read> Lines<'_, R> {
         }
     }
 
-    /// Counts what is left. Tells whether it got to the end.
+    /// Counts the remaining lines. Returns whether it reached the end.
     fn count_rest(&mut self) -> io::Result<(u64, bool)> {
         let (mut lines, mut bytes) = (0, 0);
         while let Some(length) = self.next(None)? {

@@ -1,7 +1,7 @@
 use super::*;
 
 fn part(text: &[u8], offset: u64, limit: Option<u64>, budget: usize) -> String {
-    read(text, Wanted { offset, byte: None, limit }, budget, &|| false).unwrap()
+    read(text, LineRange { offset, byte: None, limit }, budget, &|| false).unwrap()
 }
 
 #[test]
@@ -13,7 +13,7 @@ fn lines_are_numbered_and_a_missing_last_break_changes_nothing() {
 }
 
 #[test]
-fn a_part_says_how_to_go_on() {
+fn a_part_names_the_next_offset() {
     let text = (1..=10).fold(String::new(), |text, n| text + &format!("line {n}\n"));
     assert_eq!(
         part(text.as_bytes(), 3, Some(2), 1000),
@@ -30,7 +30,7 @@ fn the_byte_cap_leaves_whole_lines_and_at_least_one() {
 }
 
 #[test]
-fn long_lines_are_cut_and_wrong_bytes_survived() {
+fn long_lines_are_cut_and_invalid_bytes_tolerated() {
     let text = "z".repeat(5000);
     let said = part(text.as_bytes(), 1, None, 100_000);
     assert!(
@@ -59,17 +59,17 @@ fn following_the_offsets_reads_everything_once() {
 
 #[test]
 fn a_cancelled_read_stops() {
-    let all = Wanted { offset: 1, byte: None, limit: None };
+    let all = LineRange { offset: 1, byte: None, limit: None };
     assert!(read(std::io::repeat(b'x'), all, 1000, &|| true).is_err());
 }
 
 #[test]
-fn following_the_bytes_reads_a_long_line_once_and_no_character_in_half() {
+fn following_the_bytes_reads_a_long_line_once_between_characters() {
     let long: String = (0..9000).map(|n| ['a', 'é', '漢', '🦀'][n % 4]).collect();
     let text = format!("first\n{long}\nlast\n");
     let (mut byte, mut seen) = (None, String::new());
     loop {
-        let said = read(text.as_bytes(), Wanted { offset: 2, byte, limit: Some(1) }, 5000, &|| false).unwrap();
+        let said = read(text.as_bytes(), LineRange { offset: 2, byte, limit: Some(1) }, 5000, &|| false).unwrap();
         let line = said.lines().nth(1).unwrap().split_once('\t').unwrap().1;
         let Some((piece, notice)) = line.split_once(" [line cut: ") else {
             seen.push_str(line);
@@ -79,6 +79,6 @@ fn following_the_bytes_reads_a_long_line_once_and_no_character_in_half() {
         byte = Some(notice.split_once("offset 2, byte ").unwrap().1.trim_end_matches(']').parse().unwrap());
     }
     assert_eq!(seen, long);
-    let past = read(text.as_bytes(), Wanted { offset: 1, byte: Some(99), limit: Some(1) }, 5000, &|| false).unwrap();
+    let past = read(text.as_bytes(), LineRange { offset: 1, byte: Some(99), limit: Some(1) }, 5000, &|| false).unwrap();
     assert!(past.contains("the line has only 5 bytes"), "{past}");
 }

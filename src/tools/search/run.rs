@@ -1,4 +1,4 @@
-//! The search itself: one searcher per thread, results gathered per file, sorted and cut at the end.
+//! Runs searches: one searcher per thread, results collected per file, sorted and cut at the end.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -16,40 +16,49 @@ use rustix::fs::OFlags;
 use super::{Input, Mode};
 use crate::base::sanitize;
 use crate::base::text::{self, count};
-use crate::tools::context::Tokens;
-use crate::tools::fence::Fence;
-use crate::tools::spelling::spelled;
-use crate::tools::walk::{Refused, Scope, Start, walk};
+use crate::tools::context::CancelTokens;
+use crate::tools::fence::PathPolicy;
+use crate::tools::path_display::spelled;
+use crate::tools::walk::{SkippedFolders, Start, WalkFilter, walk};
 
 const DEFAULT_LIMIT: usize = 200;
 const LARGEST_LIMIT: usize = 2000;
-const MOST_CONTEXT: usize = 20;
-/// Matching and context lines gathered before the search ends: memory stays bounded whatever is searched for.
-const GATHERED: usize = 20_000;
-/// Results longer than this are cut, however few lines they are.
+const MAX_CONTEXT: usize = 20;
+/// The most matching and context lines that are collected, to bound memory.
+const MAX_COLLECTED: usize = 20_000;
+/// The most bytes of a result.
 const BUDGET: usize = 30_000;
 const LONGEST_LINE: usize = 400;
-/// The longest line, and with multiline the largest file, that a thread holds to search it.
-const HELD: usize = 64 << 20;
+/// The longest line, and with multiline the largest file, that a thread buffers.
+const MAX_BUFFER: usize = 64 << 20;
 
-/// Searches, and returns what the model reads, or why there was no search.
-pub(super) fn run(input: &Input, start: &Start, fence: Arc<Fence>, tokens: &Tokens) -> Result<String, String> {
+/// Searches, and returns the text for the model, or why the search failed.
+pub(super) fn run(
+    input: &Input,
+    start: &Start,
+    fence: Arc<PathPolicy>,
+    tokens: &CancelTokens,
+) -> Result<String, String> {
     let matcher = matcher(input)?;
-    let scope =
-        Scope { globs: input.globs.clone(), types: input.types.clone(), hidden: input.hidden, ignored: input.ignored };
-    let gathered = Gathered::default();
+    let scope = WalkFilter {
+        globs: input.globs.clone(),
+        types: input.types.clone(),
+        hidden: input.hidden,
+        ignored: input.ignored,
+    };
+    let collector = MatchCollector::default();
     let is_one_file = start.path.is_file();
-    let refused = Arc::<Refused>::default();
+    let refused = Arc::<SkippedFolders>::default();
     walk(start, &scope, fence, &refused)?.run(|| {
         let mut searcher = searcher(input, is_one_file);
-        let (matcher, gathered) = (matcher.clone(), &gathered);
+        let (matcher, collector) = (matcher.clone(), &collector);
         Box::new(move |entry| {
-            if tokens.is_cancelled() || gathered.is_full() {
+            if tokens.is_cancelled() || collector.is_full() {
                 return WalkState::Quit;
             }
             match entry {
-                Ok(entry) => search_entry(&entry, &mut searcher, &matcher, start, input.mode, tokens, gathered),
-                Err(error) => gathered.fail(&sanitize::line(&error.to_string())),
+                Ok(entry) => search_entry(&entry, &mut searcher, &matcher, start, input.mode, tokens, collector),
+                Err(error) => collector.fail(&sanitize::line(&error.to_string())),
             }
             WalkState::Continue
         })
@@ -57,8 +66,8 @@ pub(super) fn run(input: &Input, start: &Start, fence: Arc<Fence>, tokens: &Toke
     if tokens.is_cancelled() {
         return Err("interrupted.".to_owned());
     }
-    refused.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|problem| gathered.fail(problem));
-    gathered.said(input, start)
+    refused.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|problem| collector.fail(problem));
+    collector.render(input, start)
 }
 
 fn matcher(input: &Input) -> Result<RegexMatcher, String> {
@@ -86,8 +95,8 @@ fn matcher(input: &Input) -> Result<RegexMatcher, String> {
 }
 
 fn searcher(input: &Input, is_one_file: bool) -> Searcher {
-    let around = if input.mode == Mode::Content { input.context.min(MOST_CONTEXT) } else { 0 };
-    // A file that was named is searched even if it is binary; its matches are told without their text.
+    let around = if input.mode == Mode::Content { input.context.min(MAX_CONTEXT) } else { 0 };
+    // A file that was named is searched even if it is binary; its matches are reported without their text.
     let binary = if is_one_file { BinaryDetection::convert(0) } else { BinaryDetection::quit(0) };
     SearcherBuilder::new()
         .line_number(input.mode == Mode::Content)
@@ -95,7 +104,7 @@ fn searcher(input: &Input, is_one_file: bool) -> Searcher {
         .before_context(around)
         .after_context(around)
         .binary_detection(binary)
-        .heap_limit(Some(HELD))
+        .heap_limit(Some(MAX_BUFFER))
         .build()
 }
 
@@ -105,14 +114,15 @@ fn search_entry(
     matcher: &RegexMatcher,
     start: &Start,
     mode: Mode,
-    tokens: &Tokens,
-    gathered: &Gathered,
+    tokens: &CancelTokens,
+    collector: &MatchCollector,
 ) {
     if !entry.file_type().is_some_and(|kind| kind.is_file()) {
         return;
     }
-    let mut hits = Hits { lines: Vec::new(), count: 0, taken: 0, kept: 0, is_binary: false, mode, tokens, gathered };
-    // It was a regular file when it was listed: what took its place since must neither lead elsewhere nor block.
+    let mut hits =
+        MatchSink { lines: Vec::new(), count: 0, taken: 0, stored: 0, is_binary: false, mode, tokens, collector };
+    // It was a regular file when it was listed: its replacement must neither lead elsewhere nor block.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let searched = File::options()
         .read(true)
@@ -121,20 +131,20 @@ fn search_entry(
         .and_then(|file| searcher.search_reader(matcher, Interruptible { file, tokens }, &mut hits));
     match searched {
         Ok(()) => {
-            gathered.files.fetch_add(1, Ordering::Relaxed);
+            collector.files.fetch_add(1, Ordering::Relaxed);
         }
-        Err(error) => gathered.fail(&format!("{}: {error}", spelled(start.shown(entry.path())))),
+        Err(error) => collector.fail(&format!("{}: {error}", spelled(start.shown(entry.path())))),
     }
     if hits.count > 0 {
         let (lines, count, is_binary) = (hits.lines, hits.count, hits.is_binary);
-        gathered.lock().push(FileHits { path: start.shown(entry.path()).to_owned(), lines, count, is_binary });
+        collector.lock().push(FileHits { path: start.shown(entry.path()).to_owned(), lines, count, is_binary });
     }
 }
 
-/// A file whose reading fails once the call is cut short: one without matches would otherwise be read to its end.
+/// A file whose reads fail after a cancellation: a file without matches would otherwise be read to its end.
 struct Interruptible<'a> {
     file: File,
-    tokens: &'a Tokens,
+    tokens: &'a CancelTokens,
 }
 
 impl Read for Interruptible<'_> {
@@ -146,11 +156,11 @@ impl Read for Interruptible<'_> {
     }
 }
 
-/// What was found so far, by all threads.
+/// The matches of all threads.
 #[derive(Default)]
-struct Gathered {
+struct MatchCollector {
     found: Mutex<Vec<FileHits>>,
-    /// Files that were searched to their end, or as far as was asked for.
+    /// Files that were searched completely, or as far as requested.
     files: AtomicUsize,
     lines: AtomicUsize,
     failures: Mutex<(usize, String)>,
@@ -166,17 +176,17 @@ struct FileHits {
 enum Line {
     Match(u64, String),
     Context(u64, String),
-    /// Lines were left out here.
+    /// Omitted lines.
     Gap,
 }
 
-impl Gathered {
+impl MatchCollector {
     fn lock(&self) -> MutexGuard<'_, Vec<FileHits>> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_full(&self) -> bool {
-        self.lines.load(Ordering::Relaxed) >= GATHERED
+        self.lines.load(Ordering::Relaxed) >= MAX_COLLECTED
     }
 
     fn fail(&self, what: &str) {
@@ -187,7 +197,7 @@ impl Gathered {
         }
     }
 
-    fn said(self, input: &Input, start: &Start) -> Result<String, String> {
+    fn render(self, input: &Input, start: &Start) -> Result<String, String> {
         let ended_early = self.is_full();
         let files = self.files.load(Ordering::Relaxed);
         let (failures, first) = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -272,23 +282,23 @@ fn write_found(out: &mut String, found: &[FileHits], input: &Input, ended_early:
     }
 }
 
-/// Gathers the matches of one file.
-struct Hits<'a> {
+/// Collects the matches of one file.
+struct MatchSink<'a> {
     lines: Vec<Line>,
     count: usize,
-    /// How many of all gathered lines are this file's.
+    /// How many of all collected lines belong to this file.
     taken: usize,
-    /// How many bytes of text are kept. What is beyond the budget could never be shown.
-    kept: usize,
+    /// The number of bytes of stored text. Text beyond the budget is never shown.
+    stored: usize,
     is_binary: bool,
     mode: Mode,
-    tokens: &'a Tokens,
-    gathered: &'a Gathered,
+    tokens: &'a CancelTokens,
+    collector: &'a MatchCollector,
 }
 
-impl Hits<'_> {
-    /// Counts one more line. Tells whether there was room for it, and a reason to go on. Where lines are only counted, a
-    /// file takes the room of one.
+impl MatchSink<'_> {
+    /// Counts one more line. Returns false if the limit is reached or the search is over. Where lines are only
+    /// counted, a file counts as one line.
     fn take(&mut self) -> bool {
         if self.tokens.is_cancelled() {
             return false;
@@ -296,23 +306,23 @@ impl Hits<'_> {
         if self.mode == Mode::Count && self.taken > 0 {
             return true;
         }
-        if self.gathered.lines.fetch_add(1, Ordering::Relaxed) >= GATHERED {
+        if self.collector.lines.fetch_add(1, Ordering::Relaxed) >= MAX_COLLECTED {
             return false;
         }
         self.taken += 1;
         true
     }
 
-    fn keep(&mut self, line: impl FnOnce(String) -> Line, bytes: &[u8]) {
-        if self.mode == Mode::Content && !self.is_binary && self.kept < BUDGET {
+    fn add_line(&mut self, line: impl FnOnce(String) -> Line, bytes: &[u8]) {
+        if self.mode == Mode::Content && !self.is_binary && self.stored < BUDGET {
             let text = shown(bytes);
-            self.kept += text.len() + 1;
+            self.stored += text.len() + 1;
             self.lines.push(line(text));
         }
     }
 }
 
-impl Sink for Hits<'_> {
+impl Sink for MatchSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
@@ -321,7 +331,7 @@ impl Sink for Hits<'_> {
                 return Ok(false);
             }
             self.count += 1;
-            self.keep(|text| Line::Match(number, text), line);
+            self.add_line(|text| Line::Match(number, text), line);
         }
         Ok(self.mode != Mode::Files)
     }
@@ -331,12 +341,12 @@ impl Sink for Hits<'_> {
             return Ok(false);
         }
         let number = line.line_number().unwrap_or(0);
-        self.keep(|text| Line::Context(number, text), line.bytes());
+        self.add_line(|text| Line::Context(number, text), line.bytes());
         Ok(true)
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, Self::Error> {
-        if self.kept < BUDGET {
+        if self.stored < BUDGET {
             self.lines.push(Line::Gap);
         }
         Ok(true)
@@ -344,11 +354,11 @@ impl Sink for Hits<'_> {
 
     fn binary_data(&mut self, searcher: &Searcher, _: u64) -> Result<bool, Self::Error> {
         self.is_binary = true;
-        // In a walk, a file that turns out to be binary is not a result at all.
+        // In a walk, a binary file is not a result.
         if searcher.binary_detection().quit_byte().is_some() {
             self.count = 0;
             self.lines.clear();
-            self.gathered.lines.fetch_sub(std::mem::take(&mut self.taken), Ordering::Relaxed);
+            self.collector.lines.fetch_sub(std::mem::take(&mut self.taken), Ordering::Relaxed);
             return Ok(false);
         }
         Ok(true)

@@ -1,53 +1,49 @@
-//! The questions as rows: two lines each, and the open one in full with its choices.
+//! Questions as rows: two lines each in the list, and the card with the question, its choices and the answer.
 
 use crate::base::{AskId, TaskId, sanitize, text};
 use crate::model::Ask;
-use crate::model::ask::{AskKind, Given};
+use crate::model::ask::{AskKind, AskReply};
 use crate::text::markdown;
 use crate::text::wrap::{self, Break};
 use crate::text::{Page, Row, Span, width};
 use crate::theme::{Glyphs, Role};
 use crate::ui::asks::State;
+use crate::ui::labels;
 use crate::ui::msg::Cx;
-use crate::ui::words;
-use crate::ui::world::World;
+use crate::ui::project_state::ProjectState;
 
-/// The most rows that the details of a question take; the transcript has all of them.
+/// The maximum rows for the details of a question. The transcript shows all of them.
 const DETAIL_ROWS: usize = 12;
 
-/// A row and what it belongs to.
+/// A row and the question it belongs to.
 #[derive(Clone, Debug)]
 pub struct AskRow {
     pub ask: AskId,
     pub row: Row,
-    /// Set on the row with the cursor: the column it is at.
+    /// The cursor column, on the row with the cursor.
     pub cursor: Option<usize>,
-    /// Set on the row of a choice.
+    /// The index of the choice, on the row of a choice.
     pub choice: Option<usize>,
 }
 
-/// Returns all rows in `columns`.
-pub fn rows(state: &State, world: &World, cx: &Cx<'_>, columns: usize) -> Vec<AskRow> {
+pub fn rows(state: &State, project: &ProjectState, cx: &Cx<'_>, columns: usize) -> Vec<AskRow> {
     let mut out = Vec::new();
     for (task, id) in state.items() {
-        let Some(ask) = world.task(*task).and_then(|view| view.asks.iter().find(|ask| ask.id == *id)) else { continue };
-        let open = state.is_open() && state.chosen().is_some_and(|(_, chosen)| chosen == *id);
-        let from = out.len();
-        head(state, world, cx, *task, ask, columns, &mut out);
-        if open {
-            body(state, cx, ask, columns, &mut out);
-        } else if !state.is_later(*id) {
+        let Some(ask) = project.task(*task).and_then(|view| view.asks.iter().find(|ask| ask.id == *id)) else {
+            continue;
+        };
+        head(state, project, cx, *task, ask, columns, &mut out);
+        if !state.is_later(*id) {
             let question = brief(ask);
             let room = columns.saturating_sub(4);
             let shown = width::truncate(&question, room, width::Cut::End, cx.theme.glyphs.ellipsis).into_owned();
             out.push(plain(ask.id, Row::new(vec![Span::decoration("   ", Role::Text), Span::new(shown, Role::Muted)])));
         }
-        debug_assert!(out.len() > from);
     }
     out
 }
 
-/// Returns a question in one line. What agents write is Markdown; everything else is as it stands.
+/// Returns a question in one line. Only agents write Markdown; other questions are plain text.
 pub fn brief(ask: &Ask) -> String {
     if ask.kind() == AskKind::Clarify {
         markdown::words(&ask.question)
@@ -60,7 +56,15 @@ fn plain(ask: AskId, row: Row) -> AskRow {
     AskRow { ask, row, cursor: None, choice: None }
 }
 
-fn head(state: &State, world: &World, cx: &Cx<'_>, task: TaskId, ask: &Ask, columns: usize, out: &mut Vec<AskRow>) {
+fn head(
+    state: &State,
+    project: &ProjectState,
+    cx: &Cx<'_>,
+    task: TaskId,
+    ask: &Ask,
+    columns: usize,
+    out: &mut Vec<AskRow>,
+) {
     let glyphs = cx.theme.glyphs;
     let later = state.is_later(ask.id);
     let note = if state.is_sent(ask.id) {
@@ -68,12 +72,12 @@ fn head(state: &State, world: &World, cx: &Cx<'_>, task: TaskId, ask: &Ask, colu
     } else if later {
         "later".to_owned()
     } else if let Some(deadline) = ask.deadline {
-        words::remaining(deadline, cx.now)
+        labels::remaining(deadline, cx.now)
     } else {
-        words::ask_subject(&ask.subject).to_owned()
+        labels::ask_subject(&ask.subject).to_owned()
     };
     let room = columns.saturating_sub(5 + width::of(&note));
-    let title = world.title(task);
+    let title = project.title(task);
     let title = width::truncate(&title, room, width::Cut::End, glyphs.ellipsis).into_owned();
     let gap = columns.saturating_sub(4 + width::of(&title) + width::of(&note));
     let (sign, strong) = if later { (Role::Faint, Role::Faint) } else { (Role::Ask, Role::Strong) };
@@ -90,17 +94,49 @@ fn head(state: &State, world: &World, cx: &Cx<'_>, task: TaskId, ask: &Ask, colu
     ));
 }
 
-fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<AskRow>) {
-    let indent = [Span::decoration("   ", Role::Text)];
+/// Returns the rows of a card in at most `height` rows: the question and its details are cut first, the answer never.
+pub fn card(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, height: usize) -> Vec<AskRow> {
+    let mut question = question_rows(cx, ask, columns);
+    let mut answer = choice_rows(ask, columns);
+    if !answer.is_empty() {
+        answer.insert(0, plain(ask.id, Row::blank()));
+    }
+    answer.push(plain(ask.id, Row::blank()));
+    field_rows(state, cx.theme.glyphs, ask, columns, &mut answer);
+    // Blank rows go before words do.
+    if question.len() + answer.len() > height {
+        answer.retain(|row| row.cursor.is_some() || row.choice.is_some() || row.row.width() > 0);
+    }
+    let room = height.saturating_sub(answer.len());
+    if question.len() > room {
+        let hidden = question.len() - room.saturating_sub(1);
+        question.truncate(room.saturating_sub(1));
+        if room > 0 {
+            let more = format!(
+                " {} {} more in the transcript",
+                cx.theme.glyphs.ellipsis,
+                text::count(hidden, "line", "lines")
+            );
+            question.push(plain(ask.id, Row::of(more, Role::Faint)));
+        }
+    }
+    let surplus = (question.len() + answer.len()).saturating_sub(height);
+    question.into_iter().chain(answer).skip(surplus).collect()
+}
+
+/// Returns the question and its details.
+fn question_rows(cx: &Cx<'_>, ask: &Ask, columns: usize) -> Vec<AskRow> {
+    let mut out = Vec::new();
+    let indent = [Span::decoration(" ", Role::Text)];
     let room = columns.saturating_sub(1);
     let paragraph = |text: &str, role: Role| {
         let visible = width::visible(text);
         let lines = visible.lines().map(|line| vec![Span::new(line.to_owned(), role)]);
         lines.flat_map(|line| wrap::spans(&line, room, &indent, &indent, Break::Words)).collect::<Vec<_>>()
     };
-    // What agents write is Markdown; everything else is as it stands.
+    // Only agents write Markdown; other questions are plain text.
     let prose = |text: &str| {
-        let rows = markdown::render(text, Page::new(room.saturating_sub(3), cx.theme.glyphs));
+        let rows = markdown::render(text, Page::new(room.saturating_sub(1), cx.theme.glyphs));
         let indented = |row: Row| Row { spans: indent.iter().cloned().chain(row.spans).collect(), ..row };
         rows.into_iter().map(indented).collect::<Vec<_>>()
     };
@@ -116,14 +152,16 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
     out.extend(detail.into_iter().take(DETAIL_ROWS).map(|row| plain(ask.id, row)));
     if hidden > 0 {
         let more =
-            format!("   {} {} more in the transcript", cx.theme.glyphs.ellipsis, text::count(hidden, "line", "lines"));
+            format!(" {} {} more in the transcript", cx.theme.glyphs.ellipsis, text::count(hidden, "line", "lines"));
         out.push(plain(ask.id, Row::of(more, Role::Faint)));
     }
-    if is_prose && !ask.detail.trim().is_empty() && !ask.choices.is_empty() {
-        out.push(plain(ask.id, Row::blank()));
-    }
+    out
+}
+
+fn choice_rows(ask: &Ask, columns: usize) -> Vec<AskRow> {
+    let mut out = Vec::new();
     for (number, choice) in ask.choices.iter().enumerate() {
-        let default = ask.default.as_ref().is_some_and(|default| *default == Given::Choice(choice.id.clone()));
+        let default = ask.default.as_ref().is_some_and(|default| *default == AskReply::Choice(choice.id.clone()));
         let key = if number < 9 { format!("{}", number + 1) } else { " ".to_owned() };
         let first = [Span::decoration(format!("   {key} "), Role::Key)];
         let rest = [Span::decoration("     ", Role::Text)];
@@ -131,37 +169,40 @@ fn body(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, out: &mut Vec<Ask
         if default {
             line.push(Span::decoration(" (default)", Role::Faint));
         }
-        for row in wrap::spans(&line, room, &first, &rest, Break::Words) {
+        for row in wrap::spans(&line, columns.saturating_sub(1), &first, &rest, Break::Words) {
             out.push(AskRow { ask: ask.id, row, cursor: None, choice: Some(number) });
         }
     }
-    answer(state, cx.theme.glyphs, ask.id, columns, out);
+    out
 }
 
-fn answer(state: &State, glyphs: &Glyphs, id: AskId, columns: usize, out: &mut Vec<AskRow>) {
-    let draft = state.draft(id).filter(|draft| state.is_writing() || !draft.is_empty());
-    let Some(draft) = draft else {
-        let words = if state.is_writing() { "" } else { "or in your own words" };
-        let mut row = Row::new(vec![
-            Span::decoration(format!("   {} ", glyphs.prompt), Role::Faint),
-            Span::decoration(words, Role::Placeholder),
-        ]);
-        row.ground = None;
-        out.push(AskRow { ask: id, row, cursor: state.is_writing().then_some(5), choice: None });
-        return;
+/// Returns the columns that the answer has in a card.
+pub fn answer_width(columns: u16) -> usize {
+    usize::from(columns).saturating_sub(5).max(1)
+}
+
+fn field_rows(state: &State, glyphs: &Glyphs, ask: &Ask, columns: usize, out: &mut Vec<AskRow>) {
+    let row = |words: String, prompt: &str, role: Role| {
+        Row::new(vec![Span::decoration(format!(" {prompt} "), Role::Accent), Span::new(words, role)])
     };
-    let room = columns.saturating_sub(7).max(1);
-    let rows = draft.rows(room);
+    let draft = state.draft(ask.id).filter(|draft| !draft.is_empty());
+    let Some(draft) = draft else {
+        let words = match ask.choices.len() {
+            0 => "type your answer".to_owned(),
+            1 => "1 to choose, or type your answer".to_owned(),
+            count => format!("1-{} to choose, or type your answer", count.min(9)),
+        };
+        let row = row(words, glyphs.prompt, Role::Placeholder);
+        return out.push(AskRow { ask: ask.id, row, cursor: Some(3), choice: None });
+    };
+    let rows = draft.rows(answer_width(u16::try_from(columns).unwrap_or(u16::MAX)));
     let (cursor_row, column) = rows.place(draft.shown(), draft.cursor());
     for (number, range) in rows.iter().enumerate() {
         let prompt = if number == 0 { glyphs.prompt } else { " " };
         let shown = draft.shown()[range.clone()].trim_end_matches('\n').replace('\t', " ");
-        let row = Row::new(vec![
-            Span::decoration(format!("   {prompt} "), Role::Accent),
-            Span::new(width::visible(&shown).into_owned(), Role::Text),
-        ]);
-        let cursor = (state.is_writing() && number == cursor_row).then_some(5 + column);
-        out.push(AskRow { ask: id, row, cursor, choice: None });
+        let row = row(width::visible(&shown).into_owned(), prompt, Role::Text);
+        let cursor = (number == cursor_row).then_some(3 + column);
+        out.push(AskRow { ask: ask.id, row, cursor, choice: None });
     }
 }
 

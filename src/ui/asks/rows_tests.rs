@@ -14,7 +14,7 @@ fn asking(columns: u16, rows: u16, subject: Subject) -> Screen {
 }
 
 #[test]
-fn a_question_is_read_without_its_markup_in_the_list_in_the_strip_and_open() {
+fn markdown_is_rendered_in_list_strip_and_open_question() {
     for (columns, rows) in [(120, 40), (80, 24)] {
         let mut screen = asking(columns, rows, Subject::Clarify);
         assert!(screen.shows("Which greeting for main?"), "{}", screen.text());
@@ -25,14 +25,14 @@ fn a_question_is_read_without_its_markup_in_the_list_in_the_strip_and_open() {
 }
 
 #[test]
-fn what_is_no_prose_is_shown_as_it_stands() {
+fn plain_questions_are_not_rendered_as_markdown() {
     let mut screen = asking(120, 40, Subject::LaunchFailed(LaunchProblem::default()));
     screen.keys("ctrl-n");
     assert!(screen.shows("Which **greeting** for `main`?") && screen.shows("__init__"), "{}", screen.text());
 }
 
 #[test]
-fn what_an_agent_found_out_is_read_without_its_markup_in_the_pane_and_in_the_transcript() {
+fn details_render_as_markdown_in_pane_and_transcript() {
     for (columns, rows) in [(120, 40), (80, 24)] {
         let mut screen = asking(columns, rows, Subject::Clarify);
         let callback = screen.ids().callback;
@@ -46,7 +46,7 @@ fn what_an_agent_found_out_is_read_without_its_markup_in_the_pane_and_in_the_tra
 }
 
 #[test]
-fn the_strip_says_what_the_key_opens_although_an_earlier_question_came_later() {
+fn strip_shows_the_question_that_the_key_opens() {
     let mut screen = Screen::new(80, 24);
     let ids = screen.ids();
     let chosen = screen.model.asks.chosen().unwrap().0;
@@ -58,9 +58,9 @@ fn the_strip_says_what_the_key_opens_although_an_earlier_question_came_later() {
     above.asks.push(ask);
     screen.engine(Update::Task { task: Box::new(above) });
     assert_eq!(screen.model.asks.items()[0].0, ids.login, "it is first in the list");
-    let strip = screen.text().lines().find(|line| line.contains("answers")).unwrap().to_owned();
+    let strip = screen.text().lines().find(|line| line.contains("Ctrl-N answer")).unwrap().to_owned();
     screen.keys("ctrl-n");
     let opened = screen.model.asks.chosen().unwrap().0;
-    let title = screen.model.world.title(opened);
+    let title = screen.model.project.title(opened);
     assert!(strip.contains(&title), "{strip}: {title}");
 }

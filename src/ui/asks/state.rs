@@ -1,48 +1,72 @@
-//! What the pane of Asks remembers.
+//! The state of the questions: the list, the card, and a draft answer for each.
+//!
+//! The card is the one question that can be answered now. It takes the place of the composer. It is either a question that
+//! the user opened, of any task, or the first question of the selected task.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::base::{AskId, TaskId};
+use crate::base::{AskId, TaskId, Timestamp};
 use crate::ui::field::Field;
-use crate::ui::world::World;
+use crate::ui::project_state::ProjectState;
 
-/// The pane of Asks.
+/// How long a card that appeared by itself takes a digit for text: the digit may have been typed for what was there before.
+const SETTLE_MS: i64 = 400;
+
 #[derive(Clone, Debug, Default)]
 pub struct State {
     items: Vec<(TaskId, AskId)>,
-    made: Option<u64>,
+    synced_revision: Option<u64>,
+    /// The selected question of the list.
     chosen: Option<AskId>,
-    /// Whether the chosen one is open.
-    open: bool,
-    /// Whether an answer is being written.
-    writing: bool,
+    /// The question that the user opened.
+    opened: Option<AskId>,
+    /// The question of the card that appeared by itself, and since when.
+    appeared: Option<(AskId, Timestamp)>,
     drafts: BTreeMap<AskId, Field>,
     later: BTreeSet<AskId>,
-    /// Answers on their way: they are not offered again meanwhile.
+    /// Questions whose answer is on its way to the engine.
     sent: BTreeSet<AskId>,
+    /// Set when drafts differ from the saved ones.
+    unsaved: bool,
     pub top: usize,
 }
 
 impl State {
-    /// Takes over what waits now. The choice stays on its question while that is there.
-    pub fn settle(&mut self, world: &World) {
-        if self.made == Some(world.asks_revision()) {
+    pub fn new(answers: impl IntoIterator<Item = (AskId, String)>) -> Self {
+        let drafts = answers.into_iter().map(|(id, text)| (id, Field::with(text)));
+        Self { drafts: drafts.collect(), ..Self::default() }
+    }
+
+    /// Returns true once after a draft has changed.
+    pub fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.unsaved)
+    }
+
+    /// Returns all drafts that are not blank.
+    pub fn written(&self) -> Vec<(AskId, String)> {
+        let written = self.drafts.iter().filter(|(_, draft)| !draft.is_blank());
+        written.map(|(id, draft)| (*id, draft.content())).collect()
+    }
+
+    /// Takes over the open Asks. The selection stays on its question while it exists.
+    pub fn sync(&mut self, project: &ProjectState) {
+        if self.synced_revision == Some(project.asks_revision()) {
             return;
         }
-        self.made = Some(world.asks_revision());
+        self.synced_revision = Some(project.asks_revision());
         let place = self.place();
-        let pending = world.pending_asks();
+        let pending = project.pending_asks();
         let known: BTreeSet<_> = pending.iter().map(|(_, ask)| ask.id).collect();
+        let drafts = self.drafts.len();
         self.drafts.retain(|id, _| known.contains(id));
+        self.unsaved |= self.drafts.len() != drafts;
         self.later.retain(|id| known.contains(id));
         self.sent.retain(|id| known.contains(id));
         self.items = pending.into_iter().map(|(task, ask)| (task, ask.id)).collect();
-        // What was put aside stays in the list, after what was not.
+        // Deferred questions stay in the list, after the others.
         self.items.sort_by_key(|(_, id)| self.later.contains(id));
+        self.opened = self.opened.filter(|id| known.contains(id));
         if self.place().is_none() {
-            // What was open is answered: the next one is chosen, but not opened, or a key meant for this would hit that.
-            self.open = false;
-            self.writing = false;
             let next = place.unwrap_or(0).min(self.items.len().saturating_sub(1));
             self.chosen = self.items.get(next).map(|(_, id)| *id);
         }
@@ -68,12 +92,33 @@ impl State {
         self.place().and_then(|place| self.items.get(place)).copied()
     }
 
-    pub fn is_open(&self) -> bool {
-        self.open && self.chosen.is_some()
+    /// Returns the question to answer while `selected` is shown: the opened one, or the first of that task.
+    pub fn card(&self, selected: TaskId) -> Option<(TaskId, AskId)> {
+        let opened = self.opened.and_then(|opened| self.items.iter().find(|(_, id)| *id == opened));
+        let own = || self.items.iter().find(|(task, id)| *task == selected && self.is_fresh(*id));
+        opened.or_else(own).copied()
     }
 
-    pub fn is_writing(&self) -> bool {
-        self.writing && self.is_open()
+    fn is_fresh(&self, id: AskId) -> bool {
+        !self.later.contains(&id) && !self.sent.contains(&id)
+    }
+
+    pub fn is_opened(&self) -> bool {
+        self.opened.is_some()
+    }
+
+    /// Notes which card is on the screen, to know since when.
+    pub fn note_card(&mut self, card: Option<AskId>, now: Timestamp) {
+        if self.appeared.map(|(id, _)| id) != card {
+            self.appeared = card.map(|id| (id, now));
+        }
+    }
+
+    /// Returns true if a digit typed now is meant for this card.
+    pub fn takes_digits(&self, id: AskId, now: Timestamp) -> bool {
+        let settled =
+            self.appeared.is_some_and(|(shown, since)| shown == id && now.as_millis() - since.as_millis() >= SETTLE_MS);
+        (self.opened == Some(id) || settled) && self.drafts.get(&id).is_none_or(Field::is_empty)
     }
 
     pub fn is_later(&self, id: AskId) -> bool {
@@ -88,91 +133,62 @@ impl State {
         self.drafts.get(&id)
     }
 
-    /// Returns the answer that is being written, to be written to.
-    pub fn field(&mut self) -> Option<&mut Field> {
-        self.chosen.filter(|_| self.writing).map(|id| self.drafts.entry(id).or_default())
+    /// Returns the draft of an answer, to edit it.
+    pub fn field(&mut self, id: AskId) -> &mut Field {
+        self.unsaved = true;
+        self.drafts.entry(id).or_default()
     }
 
     pub fn step(&mut self, by: isize) {
         let place = self.place().unwrap_or(0).saturating_add_signed(by).min(self.items.len().saturating_sub(1));
-        self.choose(self.items.get(place).map(|(_, id)| *id));
+        self.chosen = self.items.get(place).map(|(_, id)| *id);
     }
 
-    fn choose(&mut self, id: Option<AskId>) {
-        if self.chosen != id {
-            self.chosen = id;
-            self.writing = false;
-            self.open = false;
-        }
-    }
-
-    /// Opens a question.
     pub fn open(&mut self, id: AskId) {
-        self.choose(Some(id));
-        self.open = true;
-    }
-
-    pub fn open_chosen(&mut self) {
-        self.open = self.chosen.is_some();
+        self.chosen = Some(id);
+        self.opened = Some(id);
     }
 
     pub fn close(&mut self) {
-        self.open = false;
-        self.writing = false;
+        self.opened = None;
     }
 
-    /// Returns the next question that has been neither put aside nor answered: what [`Self::open_next`] opens.
+    /// Returns the next question that is neither deferred nor answered: the one that the key opens.
     pub fn next(&self) -> Option<(TaskId, AskId)> {
         let from = match self.place() {
-            // The chosen one is next if it has not been looked at.
-            Some(place) if self.open => place + 1,
+            // The selected one is next if it was not opened yet.
+            Some(place) if self.opened.is_some() => place + 1,
             Some(place) => place,
             None => 0,
         };
-        let fresh = |(_, id): &&(TaskId, AskId)| !self.later.contains(id) && !self.sent.contains(id);
+        let fresh = |(_, id): &&(TaskId, AskId)| self.is_fresh(*id);
         let after = self.items.iter().skip(from).find(fresh);
         after.or_else(|| self.items.iter().find(fresh)).or(self.items.first()).copied()
     }
 
-    /// Goes on to the next question, and opens it.
-    pub fn open_next(&mut self) -> bool {
-        let Some((_, id)) = self.next() else { return false };
-        self.open(id);
-        true
-    }
-
-    pub fn write(&mut self) {
-        self.open = self.chosen.is_some();
-        self.writing = self.open;
-    }
-
-    pub fn stop_writing(&mut self) {
-        self.writing = false;
-    }
-
     pub fn set_draft(&mut self, id: AskId, text: String) {
         self.drafts.insert(id, Field::with(text));
+        self.unsaved = true;
     }
 
-    /// Puts the chosen question aside and goes to the next one.
-    pub fn put_aside(&mut self) {
-        let Some((_, id)) = self.chosen() else { return };
+    /// Defers a question. It stays in the list, after the others.
+    pub fn defer(&mut self, id: AskId) {
         let place = self.place().unwrap_or(0);
         self.later.insert(id);
-        self.made = None;
+        self.synced_revision = None;
         self.close();
         let next = self.items.get(place + 1).or_else(|| self.items.first());
         self.chosen = next.map(|(_, id)| *id);
     }
 
-    /// Remembers that an answer is on its way.
-    pub fn answered(&mut self, id: AskId) {
+    /// Marks the answer as sent.
+    pub fn mark_sent(&mut self, id: AskId) {
         self.sent.insert(id);
         self.close();
     }
 
-    /// The answer did not arrive: the question is open again, with what was written.
-    pub fn refused(&mut self, id: AskId) {
+    /// Reopens a question whose answer was refused, with the draft.
+    pub fn on_answer_refused(&mut self, id: AskId) {
         self.sent.remove(&id);
     }
 }

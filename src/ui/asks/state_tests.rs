@@ -1,7 +1,7 @@
 use super::*;
 use crate::ui::testing::{Ids, snapshot};
 
-fn asking(count: u128) -> (World, State) {
+fn asking(count: u128) -> (ProjectState, State) {
     let ids = Ids::default();
     let mut snapshot = snapshot();
     let callback = snapshot.tasks.iter_mut().find(|task| task.node.id == ids.callback).unwrap();
@@ -12,63 +12,79 @@ fn asking(count: u128) -> (World, State) {
         ask.question = format!("question {number}");
         callback.asks.push(ask);
     }
-    let world = World::new(snapshot);
+    let project = ProjectState::new(snapshot);
     let mut state = State::default();
-    state.settle(&world);
-    (world, state)
+    state.sync(&project);
+    (project, state)
 }
 
-fn answer(world: &mut World, id: AskId) {
-    let (task, _) = world.ask(id).unwrap();
-    let mut view = world.task(task).unwrap().clone();
+fn answer(project: &mut ProjectState, id: AskId) {
+    let (task, _) = project.ask(id).unwrap();
+    let mut view = project.task(task).unwrap().clone();
     view.asks.retain(|ask| ask.id != id);
-    world.put(view);
+    project.put(view);
 }
 
 #[test]
-fn a_new_question_is_chosen_but_never_opens_itself() {
+fn new_question_is_selected_but_not_opened() {
     let (_, state) = asking(1);
     assert_eq!(state.chosen().map(|(_, id)| id), Some(Ids::default().ask));
-    assert!(!state.is_open() && !state.is_writing());
+    assert!(!state.is_opened());
 }
 
 #[test]
-fn when_the_open_question_is_answered_the_next_is_chosen_closed() {
-    let (mut world, mut state) = asking(3);
+fn answered_question_is_closed_and_the_next_selected() {
+    let (mut project, mut state) = asking(3);
     let first = Ids::default().ask;
     state.open(first);
-    state.write();
-    answer(&mut world, first);
-    state.settle(&world);
+    answer(&mut project, first);
+    state.sync(&project);
     assert_eq!(state.len(), 2);
     assert!(state.chosen().is_some_and(|(_, id)| id != first));
-    assert!(!state.is_open() && !state.is_writing());
+    assert!(!state.is_opened());
 }
 
 #[test]
-fn what_was_put_aside_comes_last_and_is_passed_over() {
-    let (world, mut state) = asking(3);
+fn deferred_questions_are_last_and_skipped() {
+    let (project, mut state) = asking(3);
     let first = state.items()[0].1;
-    assert!(state.open_next());
-    state.put_aside();
-    state.settle(&world);
+    state.open(first);
+    state.defer(first);
+    state.sync(&project);
     assert_eq!(state.items().last().unwrap().1, first);
-    let mut seen = Vec::new();
     for _ in 0..4 {
-        state.open_next();
-        seen.push(state.chosen().unwrap().1);
+        let (_, next) = state.next().unwrap();
+        assert_ne!(next, first);
+        state.open(next);
     }
-    assert!(!seen.contains(&first));
 }
 
 #[test]
-fn what_is_written_stays_with_its_question() {
-    let (_, mut state) = asking(2);
-    state.write();
-    state.field().unwrap().insert("half an answer");
-    let first = state.chosen().unwrap().1;
-    state.step(1);
-    assert!(!state.is_writing());
-    state.step(-1);
-    assert_eq!(state.draft(first).unwrap().shown(), "half an answer");
+fn card_is_the_opened_question_or_the_first_of_the_selected_task() {
+    let (project, mut state) = asking(2);
+    let ids = Ids::default();
+    assert_eq!(state.card(ids.login), None);
+    assert_eq!(state.card(ids.callback), Some((ids.callback, ids.ask)));
+    let second = state.items()[1].1;
+    state.open(second);
+    assert_eq!(state.card(ids.login), Some((ids.callback, second)));
+    state.close();
+    state.defer(ids.ask);
+    state.sync(&project);
+    assert_eq!(state.card(ids.callback), Some((ids.callback, second)));
+}
+
+#[test]
+fn digits_are_for_a_card_that_was_opened_or_seen() {
+    let (_, mut state) = asking(1);
+    let id = Ids::default().ask;
+    let at = |millis| Timestamp::from_millis(millis);
+    state.note_card(Some(id), at(1_000));
+    assert!(!state.takes_digits(id, at(1_100)));
+    state.note_card(Some(id), at(1_500));
+    assert!(state.takes_digits(id, at(1_500)));
+    state.open(id);
+    assert!(state.takes_digits(id, at(1_000)));
+    state.field(id).insert("4");
+    assert!(!state.takes_digits(id, at(9_000)));
 }

@@ -1,68 +1,70 @@
-//! Drawing of the Asks.
+//! Draws the list of questions, the card, and the line that announces the next one.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use crate::model::Ask;
 use crate::theme::Role;
-use crate::ui::asks::{State, brief, rows};
+use crate::ui::asks::{State, brief, card_rows, rows};
+use crate::ui::draw;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
-use crate::ui::world::World;
+use crate::ui::project_state::ProjectState;
 
-/// Draws the visible rows into `area`. Returns where the cursor of an answer is, if one is being written.
-pub fn view(
-    state: &State,
-    world: &World,
-    cx: &Cx<'_>,
-    focused: bool,
-    area: Rect,
-    buffer: &mut Buffer,
-) -> Option<Position> {
+/// Draws the visible rows of the list into `area`.
+pub fn view(state: &State, project: &ProjectState, cx: &Cx<'_>, focused: bool, area: Rect, buffer: &mut Buffer) {
     if area.is_empty() {
-        return None;
+        return;
     }
-    let rows = rows(state, world, cx, usize::from(area.width));
+    let rows = rows(state, project, cx, usize::from(area.width));
     if rows.is_empty() {
-        paint::text(buffer, area, (1, 0), "Nothing waits for you.", cx.theme.style(Role::Muted));
-        return None;
+        draw::text(buffer, area, (1, 0), "No open questions.", cx.theme.style(Role::Muted));
+        return;
     }
     let chosen = state.chosen().map(|(_, id)| id);
-    let mut cursor = None;
     for (it, y) in rows.iter().skip(state.top).zip(0..area.height) {
         let line = Rect { y: area.y + y, height: 1, ..area };
-        paint::line(buffer, line, 0, &it.row.line(cx.theme));
-        let first = !rows.iter().take_while(|row| !std::ptr::eq(*row, it)).any(|row| row.ask == it.ask);
-        if Some(it.ask) == chosen && (first || !state.is_open()) {
+        draw::line(buffer, line, 0, &it.row.line(cx.theme));
+        if Some(it.ask) == chosen {
             let role = if focused { Role::Selection } else { Role::SelectionDim };
-            paint::tint(buffer, line, cx.theme.style(role));
+            draw::tint(buffer, line, cx.theme.style(role));
         }
+    }
+    draw::scrollbar(buffer, area, cx.theme, state.top, usize::from(area.height), rows.len());
+}
+
+/// Draws a question with its choices and the answer being written. Returns the cursor position if the card has the focus.
+pub fn card(state: &State, ask: &Ask, cx: &Cx<'_>, focused: bool, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let mut cursor = None;
+    for (it, y) in
+        card_rows(state, cx, ask, usize::from(area.width), usize::from(area.height)).iter().zip(0..area.height)
+    {
+        draw::line(buffer, area, y, &it.row.line(cx.theme));
         if let Some(column) = it.cursor {
             let x = area.x + u16::try_from(column).unwrap_or(0).min(area.width.saturating_sub(1));
             cursor = Some(Position::new(x, area.y + y));
         }
     }
-    paint::scrollbar(buffer, area, cx.theme, state.top, usize::from(area.height), rows.len());
     cursor.filter(|_| focused)
 }
 
-/// Says in one line who asks what, and which key leads there.
-pub fn strip(state: &State, world: &World, cx: &Cx<'_>, key: &str, area: Rect, buffer: &mut Buffer) {
+/// Draws the next open question in one line, with the key to answer it.
+pub fn strip(state: &State, project: &ProjectState, cx: &Cx<'_>, key: &str, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
-    let next = state.next().and_then(|(task, id)| Some((task, world.ask(id)?.1)));
+    let next = state.next().and_then(|(task, id)| Some((task, project.ask(id)?.1)));
     let Some((task, ask)) = next.filter(|_| !area.is_empty()) else { return };
     let more = match state.len() {
         0 | 1 => String::new(),
         count => format!(" +{}", count - 1),
     };
-    let note = format!("{more}  {key} answers ");
-    let taken = paint::right(buffer, area, 0, &note, theme.style(Role::Muted));
-    let title = world.title(task);
+    let note = format!("{more}  {key} answer ");
+    let taken = draw::right(buffer, area, 0, &note, theme.style(Role::Muted));
+    let title = project.title(task);
     let room = usize::from(area.width.saturating_sub(taken + 4));
     let line = Line::from(vec![
         Span::styled(format!(" {} ", theme.glyphs.ask), theme.style(Role::Ask)),
         Span::styled(title, theme.style(Role::Strong)),
         Span::styled(format!("  {}", brief(ask)), theme.style(Role::Text)),
     ]);
-    paint::line(buffer, area, 0, &paint::cut(&line, room + 3, theme.glyphs));
+    draw::line(buffer, area, 0, &draw::cut(&line, room + 3, theme.glyphs));
 }

@@ -1,9 +1,9 @@
-//! Completion: `@` offers files and tasks, `/` at the beginning offers commands.
+//! Completion: `@` offers files and tasks, `/` at the start offers commands.
 
 use crate::ui::action::Action;
 use crate::ui::list::Cursor;
 
-/// What is being completed.
+/// The kind of completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// `@`: files and tasks.
@@ -12,29 +12,29 @@ pub enum Trigger {
     Command,
 }
 
-/// Something that can be taken.
+/// A completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct CompletionItem {
     pub label: String,
     pub note: String,
-    /// What takes the place of what was typed.
+    /// The text that replaces the typed word.
     pub insert: String,
-    /// For a command: what it does.
+    /// The action of a command.
     pub action: Option<Action>,
 }
 
-/// What is offered.
+/// The completion popup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Popup {
     pub trigger: Trigger,
-    /// Where the word begins that is being completed.
+    /// The start of the completed word.
     pub start: usize,
     pub query: String,
-    pub offers: Vec<Offer>,
+    pub offers: Vec<CompletionItem>,
     pub cursor: Cursor,
 }
 
-/// Returns what is being completed at `cursor` of `text`: the kind, where it begins, and what was typed of it.
+/// Returns the kind of completion at `cursor`, where its word starts, and the typed query.
 pub fn trigger(text: &str, cursor: usize) -> Option<(Trigger, usize, &str)> {
     let before = text.get(..cursor)?;
     if let Some(query) = before.strip_prefix('/').filter(|query| !query.contains(char::is_whitespace)) {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_at_sign_begins_a_mention_only_at_the_start_of_a_word() {
+    fn at_sign_starts_a_mention_only_at_a_word_start() {
         assert_eq!(trigger("see @src/ma", 11), Some((Trigger::Mention, 4, "src/ma")));
         assert_eq!(trigger("see @src/ma", 5), Some((Trigger::Mention, 4, "")));
         assert_eq!(trigger("me@example.org", 14), None);
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_begins_a_command_only_at_the_very_beginning() {
+    fn slash_starts_a_command_only_at_the_start() {
         assert_eq!(trigger("/sto", 4), Some((Trigger::Command, 0, "sto")));
         assert_eq!(trigger("/stop now", 9), None);
         assert_eq!(trigger("a /sto", 6), None);

@@ -1,4 +1,4 @@
-//! What the composer remembers of every task.
+//! The state of the composer for every task.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,25 @@ use crate::model::message::Delivery;
 use crate::ui::composer::complete::{self, Popup, Trigger};
 use crate::ui::field::Field;
 
-/// How many things said before are kept for a task.
+/// The number of messages kept in the history of a task.
 const HISTORY: usize = 200;
 
-/// What is being written to a task.
+/// The message being written to a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draft {
     pub field: Field,
     pub images: Vec<(String, Image)>,
-    /// Where in what was said before one is, counted from the newest, and what was being written before that.
+    /// The position in the history, counted from the newest, and the draft before recalling.
     recalled: Option<(usize, String)>,
 }
 
-/// The composer.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     drafts: BTreeMap<TaskId, Draft>,
     history: BTreeMap<TaskId, Vec<String>>,
     pub mode: Delivery,
     pub popup: Option<Popup>,
-    /// Set when drafts differ from what was last kept.
+    /// Set when drafts differ from the saved ones.
     unsaved: bool,
 }
 
@@ -51,8 +50,8 @@ impl State {
         self.drafts.get(&task).is_some_and(|draft| !draft.field.is_empty())
     }
 
-    /// Must be told when a draft was written to. Tells what is to be completed, if something is.
-    pub fn written(&mut self, task: TaskId) -> Option<(Trigger, usize, String)> {
+    /// Called after a draft has changed. Returns the completion to offer, if any.
+    pub fn on_text_changed(&mut self, task: TaskId) -> Option<(Trigger, usize, String)> {
         self.unsaved = true;
         let draft = self.drafts.entry(task).or_default();
         draft.recalled = None;
@@ -64,16 +63,18 @@ impl State {
         found
     }
 
-    /// Returns every draft with something in it, if one has changed since the last time.
-    pub fn take_unsaved(&mut self) -> Option<Vec<(TaskId, String)>> {
-        if !std::mem::take(&mut self.unsaved) {
-            return None;
-        }
-        let written = self.drafts.iter().filter(|(_, draft)| !draft.field.is_blank());
-        Some(written.map(|(task, draft)| (*task, draft.field.content())).collect())
+    /// Returns true once after a draft has changed.
+    pub fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.unsaved)
     }
 
-    /// Takes out what is to be sent, if there is anything.
+    /// Returns all drafts that are not blank.
+    pub fn written(&self) -> Vec<(TaskId, String)> {
+        let written = self.drafts.iter().filter(|(_, draft)| !draft.field.is_blank());
+        written.map(|(task, draft)| (*task, draft.field.content())).collect()
+    }
+
+    /// Takes the message to send, if there is one.
     pub fn take(&mut self, task: TaskId) -> Option<Outgoing> {
         let draft = self.drafts.get_mut(&task)?;
         if draft.field.is_blank() && draft.images.is_empty() {
@@ -88,8 +89,8 @@ impl State {
         Some(Outgoing { text, images })
     }
 
-    /// What could not be sent is back where it was written, before what has been written since.
-    pub fn give_back(&mut self, task: TaskId, text: &str) {
+    /// Puts a message that could not be sent back into the draft, before any newer text.
+    pub fn restore(&mut self, task: TaskId, text: &str) {
         let field = self.field(task);
         let since = field.content();
         field.set(if since.is_empty() { text.to_owned() } else { format!("{text}\n{since}") });
@@ -100,8 +101,8 @@ impl State {
         self.drafts.entry(task).or_default().images.push((path, image));
     }
 
-    /// Writes the path of what could not be attached where it was pasted, unless it stands there anyway.
-    pub fn keep_path(&mut self, task: TaskId, path: &str) {
+    /// Inserts the path of a failed attachment as text, unless the draft contains it already.
+    pub fn insert_path(&mut self, task: TaskId, path: &str) {
         let field = self.field(task);
         if !field.content().contains(path) {
             field.insert(path);
@@ -109,13 +110,13 @@ impl State {
         }
     }
 
-    /// Takes the picture that was attached last away where nothing is written. Tells whether there was one.
+    /// Removes the last attached image if the text is empty. Returns true if there was one.
     pub fn detach(&mut self, task: TaskId) -> bool {
         let draft = self.drafts.get_mut(&task).filter(|draft| draft.field.is_empty());
         draft.is_some_and(|draft| draft.images.pop().is_some())
     }
 
-    /// Remembers something that was said.
+    /// Adds a message to the history.
     pub fn remember(&mut self, task: TaskId, text: &str) {
         if text.trim().is_empty() {
             return;
@@ -128,7 +129,7 @@ impl State {
         }
     }
 
-    /// Puts something said before (`-1`: older, `1`: newer) in the place of the draft.
+    /// Replaces the draft with an older (`-1`) or newer (`1`) message of the history.
     pub fn recall(&mut self, task: TaskId, by: isize) -> bool {
         let Some(history) = self.history.get(&task) else { return false };
         let draft = self.drafts.entry(task).or_default();
@@ -165,7 +166,7 @@ impl State {
         };
     }
 
-    /// Empties a draft; what was in it can be recalled.
+    /// Clears a draft; it can be recalled from the history.
     pub fn clear(&mut self, task: TaskId) {
         let text = self.field(task).take();
         self.remember(task, &text);
@@ -174,7 +175,7 @@ impl State {
         self.unsaved = true;
     }
 
-    /// Forgets tasks that are gone.
+    /// Drops tasks that no longer exist.
     pub fn retain(&mut self, exists: impl Fn(TaskId) -> bool) {
         self.drafts.retain(|task, _| exists(*task));
         self.history.retain(|task, _| exists(*task));

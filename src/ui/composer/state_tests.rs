@@ -5,15 +5,15 @@ use crate::ui::testing::task;
 fn each_task_has_its_own_draft() {
     let mut state = State::new([(task(1), "kept from last time".to_owned())]);
     state.field(task(2)).insert("other");
-    state.written(task(2));
+    state.on_text_changed(task(2));
     assert_eq!(state.draft(task(1)).unwrap().field.shown(), "kept from last time");
-    let saved = state.take_unsaved().unwrap();
-    assert_eq!(saved, [(task(1), "kept from last time".to_owned()), (task(2), "other".to_owned())]);
-    assert_eq!(state.take_unsaved(), None, "nothing has changed since");
+    assert!(state.take_changed());
+    assert_eq!(state.written(), [(task(1), "kept from last time".to_owned()), (task(2), "other".to_owned())]);
+    assert!(!state.take_changed(), "nothing has changed since");
 }
 
 #[test]
-fn going_up_recalls_what_was_said_and_coming_back_finds_the_draft() {
+fn history_recall_restores_the_draft() {
     let mut state = State::default();
     for text in ["first", "second"] {
         state.field(task(1)).insert(text);
@@ -40,11 +40,11 @@ fn a_blank_draft_is_not_sent() {
 }
 
 #[test]
-fn what_could_not_be_sent_comes_back_before_what_was_written_since() {
+fn unsent_message_is_restored_before_newer_text() {
     let mut state = State::default();
     state.field(task(1)).insert("lost?");
     let sent = state.take(task(1)).unwrap();
     state.field(task(1)).insert("meanwhile");
-    state.give_back(task(1), &sent.text);
+    state.restore(task(1), &sent.text);
     assert_eq!(state.draft(task(1)).unwrap().field.shown(), "lost?\nmeanwhile");
 }

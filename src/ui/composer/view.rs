@@ -1,5 +1,4 @@
-//! Drawing of the composer: why the task gets nowhere, messages not read yet, the text, and the chip that says where it
-//! goes and how.
+//! Draws the composer: why the task is stuck, queued messages, the text, and the delivery mode.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -7,54 +6,54 @@ use ratatui::text::{Line, Span};
 
 use crate::base::sanitize;
 use crate::engine::snapshot::TaskView;
-use crate::model::message::Source;
+use crate::model::message::MessageSource;
 use crate::text::wrap::{self, Break};
 use crate::text::{Row, Span as Word, width};
 use crate::theme::Role;
 use crate::ui::composer::{Popup, State};
+use crate::ui::draw;
 use crate::ui::field::Field;
+use crate::ui::labels;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
-use crate::ui::words;
 
 /// The columns before the text.
 const PROMPT: usize = 3;
-/// The columns around the word that says how a message goes: a gap, the sign of the key, the edge.
+/// The columns around the delivery mode: a gap, the key glyph, the edge.
 const CHIP: usize = 4;
 
-/// Returns the rows that the composer would like in so many columns.
-pub fn height(state: &State, task: Option<&TaskView>, plight: Option<&str>, columns: u16) -> u16 {
+/// Returns the rows that the composer needs in `columns`.
+pub fn height(state: &State, task: Option<&TaskView>, stuck_reason: Option<&str>, columns: u16) -> u16 {
     let Some(task) = task else { return 1 };
     let empty = Field::default();
     let draft = state.draft(task.node.id);
     let field = draft.map_or(&empty, |draft| &draft.field);
     let rows = field.rows(text_width(columns, task, state)).len();
     let chips = usize::from(chip_row(state, task));
-    u16::try_from(rows + chips + plight_rows(plight, columns).len()).unwrap_or(u16::MAX)
+    u16::try_from(rows + chips + stuck_rows(stuck_reason, columns).len()).unwrap_or(u16::MAX)
 }
 
-/// Returns the columns that the text has.
+/// Returns the columns available for the text.
 pub fn text_width(columns: u16, task: &TaskView, state: &State) -> usize {
-    usize::from(columns).saturating_sub(PROMPT + CHIP + width::of(&mode_words(task, state))).max(8)
+    usize::from(columns).saturating_sub(PROMPT + CHIP + width::of(&mode_label(task, state))).max(8)
 }
 
-fn mode_words(task: &TaskView, state: &State) -> String {
+fn mode_label(task: &TaskView, state: &State) -> String {
     if task.alive || task.is_working() {
-        return words::mode(state.mode).to_owned();
+        return labels::delivery(state.mode).to_owned();
     }
-    // Where nobody is at work there is nothing to steer: the message starts it, or lets it go on where it has worked before.
-    if words::has_begun(task) { "resume" } else { "start" }.to_owned()
+    // Without a running agent there is nothing to steer: the message starts or resumes it.
+    if labels::has_begun(task) { "resume" } else { "start" }.to_owned()
 }
 
-fn plight_rows(plight: Option<&str>, columns: u16) -> Vec<Row> {
-    let Some(plight) = plight else { return Vec::new() };
-    let words = [Word::new(width::visible(plight).into_owned(), Role::Warn)];
+fn stuck_rows(stuck_reason: Option<&str>, columns: u16) -> Vec<Row> {
+    let Some(stuck_reason) = stuck_reason else { return Vec::new() };
+    let words = [Word::new(width::visible(stuck_reason).into_owned(), Role::Warn)];
     wrap::spans(&words, usize::from(columns).saturating_sub(2).max(1), &[], &[], Break::Words)
 }
 
-/// Draws why the task gets nowhere, in as many of the rows as the text can spare. Returns how many it took.
-fn draw_plight(plight: Option<&str>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
-    let mut rows = plight_rows(plight, area.width);
+/// Draws why the task is stuck, leaving at least one row for the text. Returns the rows it took.
+fn draw_stuck(stuck_reason: Option<&str>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
+    let mut rows = stuck_rows(stuck_reason, area.width);
     let spared = usize::from(area.height.saturating_sub(1));
     if rows.len() > spared {
         rows.truncate(spared);
@@ -65,7 +64,7 @@ fn draw_plight(plight: Option<&str>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffe
     }
     let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
     for (row, y) in rows.iter().zip(0..area.height) {
-        paint::line(buffer, inner, y, &row.line(cx.theme));
+        draw::line(buffer, inner, y, &row.line(cx.theme));
     }
     u16::try_from(rows.len()).unwrap_or(u16::MAX)
 }
@@ -76,28 +75,28 @@ fn chip_row(state: &State, task: &TaskView) -> bool {
 }
 
 fn unread(task: &TaskView) -> impl Iterator<Item = &str> {
-    task.unread.iter().filter(|message| message.from == Source::User).map(|message| message.body.as_str())
+    task.unread.iter().filter(|message| message.from == MessageSource::User).map(|message| message.body.as_str())
 }
 
-/// What drawing needs besides the drafts.
+/// Everything drawing needs besides the drafts.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     pub task: Option<&'a TaskView>,
     pub focused: bool,
-    /// The key that takes a message back.
+    /// The key that withdraws a message.
     pub withdraw: &'a str,
-    /// Whether this screen only looks on, so that nothing written here is sent.
-    pub looks_on: bool,
-    /// Why the task gets nowhere, if it does.
-    pub plight: Option<&'a str>,
+    /// Whether the project is read-only, so nothing written here is sent.
+    pub read_only: bool,
+    /// Why the task is stuck, if it is.
+    pub stuck_reason: Option<&'a str>,
 }
 
-/// Draws the composer into `area`. Returns where the cursor is, if the composer has the keys.
+/// Draws the composer into `area`. Returns the cursor position if the composer has the focus.
 pub fn view(state: &State, with: &View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let View { task, focused, .. } = *with;
     let task = task.filter(|_| !area.is_empty())?;
     let theme = cx.theme;
-    let above = draw_plight(with.plight, cx, area, buffer);
+    let above = draw_stuck(with.stuck_reason, cx, area, buffer);
     let area = Rect { y: area.y + above, height: area.height - above, ..area };
     let chips = u16::from(chip_row(state, task) && area.height > 1);
     if chips > 0 {
@@ -105,8 +104,8 @@ pub fn view(state: &State, with: &View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mu
     }
     let area = Rect { y: area.y + chips, height: area.height - chips, ..area };
     let sign = if focused { Role::Accent } else { Role::Faint };
-    paint::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(sign));
-    if !with.looks_on {
+    draw::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(sign));
+    if !with.read_only {
         draw_mode(state, task, cx, focused, area, buffer);
     }
     let room = text_width(area.width, task, state);
@@ -118,13 +117,13 @@ pub fn view(state: &State, with: &View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mu
     let empty = Field::default();
     let field = state.draft(task.node.id).map_or(&empty, |draft| &draft.field);
     if field.is_empty() {
-        let words = if with.looks_on {
-            "another mxd works on this project: from here it is only watched".to_owned()
+        let words = if with.read_only {
+            "Read-only: another mxd is running this project".to_owned()
         } else {
             format!("message {}{}", title(task), theme.glyphs.ellipsis)
         };
-        let words = paint::fit(&words, room, theme.glyphs);
-        paint::text(buffer, inner, (0, 0), &words, theme.style(Role::Placeholder));
+        let words = draw::fit(&words, room, theme.glyphs);
+        draw::text(buffer, inner, (0, 0), &words, theme.style(Role::Placeholder));
         return focused.then_some(Position::new(inner.x, inner.y));
     }
     draw_field(field, cx, focused, room, inner, buffer)
@@ -151,7 +150,7 @@ fn draw_field(
     for (range, y) in rows.iter().skip(top).zip(0..area.height) {
         let mut spans = Vec::new();
         let mut at = range.start;
-        // A pasted block is a chip: it moves and dies as one.
+        // A pasted block is shown as a chip.
         for block in blocks.iter().filter(|block| block.start < range.end && block.end > range.start) {
             let (from, to) = (block.start.max(range.start), block.end.min(range.end));
             spans.push(Span::styled(cell_text(&field.shown()[at..from]), cx.theme.style(Role::Text)));
@@ -159,14 +158,14 @@ fn draw_field(
             at = to;
         }
         spans.push(Span::styled(cell_text(&field.shown()[at..range.end]), cx.theme.style(Role::Text)));
-        paint::line(buffer, area, y, &Line::from(spans));
+        draw::line(buffer, area, y, &Line::from(spans));
     }
     let x = area.x + u16::try_from(column).unwrap_or(u16::MAX).min(area.width.saturating_sub(1));
     let y = area.y + u16::try_from(cursor_row - top.min(cursor_row)).unwrap_or(0).min(area.height.saturating_sub(1));
     focused.then_some(Position::new(x, y))
 }
 
-/// Returns text as cells can hold it: a tab is one space, a line break nothing.
+/// Returns text for cells: a tab becomes one space, a trailing line break is dropped.
 fn cell_text(text: &str) -> String {
     let text = text.replace('\t', " ");
     width::visible(text.trim_end_matches('\n')).into_owned()
@@ -174,7 +173,7 @@ fn cell_text(text: &str) -> String {
 
 fn draw_mode(state: &State, task: &TaskView, cx: &Cx<'_>, focused: bool, area: Rect, buffer: &mut Buffer) {
     use crate::model::message::Delivery;
-    let words = mode_words(task, state);
+    let words = mode_label(task, state);
     let role = match (focused, state.mode) {
         (false, _) => Role::Faint,
         (true, Delivery::Interrupt) if words == "interrupt" => Role::Warn,
@@ -182,7 +181,7 @@ fn draw_mode(state: &State, task: &TaskView, cx: &Cx<'_>, focused: bool, area: R
     };
     let inner = Rect { width: area.width.saturating_sub(1), ..area };
     let text = format!("{words} {}", cx.theme.glyphs.enter);
-    paint::right(buffer, inner, 0, &text, cx.theme.style(role));
+    draw::right(buffer, inner, 0, &text, cx.theme.style(role));
 }
 
 fn draw_chips(state: &State, task: &TaskView, key: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
@@ -192,28 +191,28 @@ fn draw_chips(state: &State, task: &TaskView, key: &str, cx: &Cx<'_>, area: Rect
     for (path, _) in images {
         let name = path.rsplit('/').next().unwrap_or(path);
         spans.push(Span::styled(
-            format!(" {} ", paint::fit(&sanitize::line(name), 24, theme.glyphs)),
+            format!(" {} ", draw::fit(&sanitize::line(name), 24, theme.glyphs)),
             theme.style(Role::Chip),
         ));
         spans.push(Span::raw(" "));
     }
     let blank = state.draft(task.node.id).is_none_or(|draft| draft.field.is_empty());
     if !images.is_empty() && blank {
-        spans.push(Span::styled("Backspace takes it away  ", theme.style(Role::Faint)));
+        spans.push(Span::styled("Backspace removes it  ", theme.style(Role::Faint)));
     }
     let waiting: Vec<_> = unread(task).collect();
     if let Some((last, earlier)) = waiting.split_last() {
         let count = if earlier.is_empty() { String::new() } else { format!(" (and {} more)", earlier.len()) };
-        spans.push(Span::styled("not read yet: ", theme.style(Role::Muted)));
+        spans.push(Span::styled("queued: ", theme.style(Role::Muted)));
         let room = usize::from(area.width).saturating_sub(40 + width::of(&count)).max(8);
         let text = sanitize::line(last);
-        spans.push(Span::styled(format!(" {} ", paint::fit(&text, room, theme.glyphs)), theme.style(Role::Chip)));
-        spans.push(Span::styled(format!("{count}  {key} takes it back"), theme.style(Role::Faint)));
+        spans.push(Span::styled(format!(" {} ", draw::fit(&text, room, theme.glyphs)), theme.style(Role::Chip)));
+        spans.push(Span::styled(format!("{count}  {key} to withdraw"), theme.style(Role::Faint)));
     }
-    paint::line(buffer, area, 0, &paint::cut(&Line::from(spans), usize::from(area.width), theme.glyphs));
+    draw::line(buffer, area, 0, &draw::cut(&Line::from(spans), usize::from(area.width), theme.glyphs));
 }
 
-/// Returns the place above the text where completions are offered.
+/// Returns the area of the completion popup above the text.
 pub fn popup_area(popup: &Popup, screen: Rect, composer: Rect) -> Rect {
     let columns = popup.offers.iter().map(|offer| width::of(&offer.label) + width::of(&offer.note) + 4).max();
     let (rows, columns) = (popup.offers.len(), columns.unwrap_or(0));

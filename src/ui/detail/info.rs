@@ -1,31 +1,31 @@
-//! Everything there is to know of a task, as rows.
+//! The info tab as rows.
 
 use crate::base::{sanitize, text};
 use crate::engine::snapshot::{TaskView, Wait};
 use crate::model::fold::Part;
-use crate::model::message::Source;
+use crate::model::message::MessageSource;
 use crate::model::task::Recurring;
 use crate::text::wrap::{self, Break};
 use crate::text::{Row, Span, width};
 use crate::theme::Role;
 use crate::ui::detail::Tails;
+use crate::ui::labels;
 use crate::ui::msg::Cx;
+use crate::ui::project_state::ProjectState;
 use crate::ui::transcript::{self, Page};
-use crate::ui::words;
-use crate::ui::world::World;
 
-/// Wide enough for the name of a process.
+/// Wide enough for a process name.
 const LABEL: usize = 13;
 
-/// The rows of what a process prints.
+/// The rows of process output.
 const TAIL_ROWS: usize = 8;
 
-pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
+pub fn rows(task: &TaskView, project: &ProjectState, tails: &Tails, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
     let mut page = Sheet { rows: Vec::new(), columns, cx };
     let node = &task.node;
     page.heading("task");
-    page.line("status", node.status.said());
-    page.line("doing", doing(task, world, cx));
+    page.line("status", node.status.label());
+    page.line("doing", doing(task, project, cx));
     page.line("id", node.id.to_string());
     page.line("profile", sanitize::line(&node.profile));
     page.some("branch", node.branch.as_deref());
@@ -33,17 +33,17 @@ pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns:
     page.some("folder", task.cwd.as_deref());
     match node.recurring {
         Recurring::None => {}
-        Recurring::Reset => page.line("recurring", "each round starts empty"),
-        Recurring::Continue => page.line("recurring", "each round goes on"),
+        Recurring::Reset => page.line("recurring", "each run starts with an empty conversation"),
+        Recurring::Continue => page.line("recurring", "each run continues the conversation"),
     }
     if let Some(diff) = task.diff {
-        let dirty = if diff.dirty { ", some of it not committed" } else { "" };
+        let dirty = if diff.dirty { ", uncommitted changes" } else { "" };
         let files = text::count(diff.files, "file", "files");
         page.line("changed", format!("{files}, +{} -{}{dirty}", diff.added, diff.removed));
     }
-    work(&mut page, task, world, cx);
+    work(&mut page, task, project, cx);
     model(&mut page, task);
-    money(&mut page, task, world);
+    money(&mut page, task, project);
     if !task.processes.is_empty() {
         page.heading("processes");
         for process in &task.processes {
@@ -52,11 +52,13 @@ pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns:
         }
     }
     if !task.unread.is_empty() {
-        page.heading("not read yet");
+        page.heading("unread messages");
         for message in &task.unread {
             let who = match &message.from {
-                from if from.is_of_user() => "you",
-                Source::TaskMessage { .. } | Source::TaskComplete { .. } | Source::CrossProject { .. } => "task",
+                from if from.is_from_user() => "you",
+                MessageSource::TaskMessage { .. }
+                | MessageSource::TaskComplete { .. }
+                | MessageSource::CrossProject { .. } => "task",
                 _ => "matrix",
             };
             page.line(who, text::headline(&sanitize::line(&message.body), 200));
@@ -65,56 +67,57 @@ pub fn rows(task: &TaskView, world: &World, tails: &Tails, cx: &Cx<'_>, columns:
     page.rows
 }
 
-fn doing(task: &TaskView, world: &World, cx: &Cx<'_>) -> String {
+fn doing(task: &TaskView, project: &ProjectState, cx: &Cx<'_>) -> String {
     let what = match &task.waits {
-        Some(Wait::Slot { ahead }) => format!("waits for a place: {} before it", text::count(*ahead, "task", "tasks")),
-        Some(Wait::Setup { step }) => format!("the worktree is being set up: {}", sanitize::line(step)),
-        Some(Wait::Task { task }) => format!("waits for \"{}\"", world.title(*task)),
+        Some(Wait::Slot { ahead }) => format!("queued, {ahead} ahead"),
+        Some(Wait::Setup { step }) => format!("setting up the worktree: {}", sanitize::line(step)),
+        Some(Wait::Task { task }) => format!("waiting for \"{}\"", project.title(*task)),
         Some(Wait::Stalled { chain, reason }) => {
-            let chain: Vec<_> = chain.iter().map(|id| world.title(*id)).collect();
+            let chain: Vec<_> = chain.iter().map(|id| project.title(*id)).collect();
             format!("{}: {}", sanitize::line(reason), chain.join(" → "))
         }
-        Some(Wait::Process { command, .. }) => format!("waits for its process: {}", sanitize::line(command)),
-        Some(Wait::Silence { since }) => format!("no word from the model for {}", words::elapsed(*since, cx.now)),
-        None => words::activity(task.activity).to_owned(),
+        Some(Wait::Process { command, .. }) => format!("waiting for its process: {}", sanitize::line(command)),
+        Some(Wait::Silence { since }) => format!("no response from the model for {}", labels::elapsed(*since, cx.now)),
+        None => labels::activity(task.activity).to_owned(),
     };
     match task.since.filter(|_| task.waits.is_none()) {
-        Some(since) => format!("{what} for {}", words::elapsed(since, cx.now)),
+        Some(since) => format!("{what} for {}", labels::elapsed(since, cx.now)),
         None => what,
     }
 }
 
-/// What stands between the work and its merge.
-fn work(page: &mut Sheet<'_>, task: &TaskView, world: &World, cx: &Cx<'_>) {
-    let nothing = task.drift.is_none() && task.clashes.is_empty() && task.receipt.is_none() && task.landing.is_none();
-    if nothing && task.rounds == 0 && task.queued_merge.is_none() {
+/// Adds the state of the branch: drift, conflicts, verification, merges, reviews.
+fn work(page: &mut Sheet<'_>, task: &TaskView, project: &ProjectState, cx: &Cx<'_>) {
+    let nothing =
+        task.drift.is_none() && task.clashes.is_empty() && task.receipt.is_none() && task.last_merge.is_none();
+    if nothing && task.reviews == 0 && task.queued_merge.is_none() {
         return;
     }
     page.heading("work");
     if let Some(drift) = task.drift {
         let (ahead, behind) =
             (text::count(drift.ahead, "commit", "commits"), text::count(drift.behind, "commit", "commits"));
-        page.line("distance", format!("{ahead} ahead, {behind} behind the branch it goes into"));
+        page.line("distance", format!("{ahead} ahead, {behind} behind the target branch"));
     }
     for clash in &task.clashes {
         let files: Vec<_> = clash.files.iter().map(|file| sanitize::line(file)).collect();
-        page.line("conflicts", format!("with \"{}\" in {}", world.title(clash.with), files.join(", ")));
+        page.line("conflicts", format!("with \"{}\" in {}", project.title(clash.with), files.join(", ")));
     }
     if let Some(receipt) = &task.receipt {
         let verdict = if receipt.passed() { "passed" } else { "failed" };
-        let (when, took) = (words::elapsed(receipt.at, cx.now), words::duration(receipt.duration_ms));
-        page.line("check", format!("{verdict} {when} ago, took {took}: {}", sanitize::line(&receipt.command)));
+        let (when, took) = (labels::elapsed(receipt.at, cx.now), labels::duration(receipt.duration_ms));
+        page.line("verify", format!("{verdict} {when} ago, took {took}: {}", sanitize::line(&receipt.command)));
     }
     if let Some(queued) = &task.queued_merge {
-        let (target, title) = (sanitize::line(&queued.target), world.title(queued.host));
-        page.line("merge", format!("into {target} waits for \"{title}\" to pause"));
+        let (target, title) = (sanitize::line(&queued.target), project.title(queued.host));
+        page.line("merge", format!("queued into {target}, waiting for \"{title}\" to pause"));
     }
-    if let Some(landing) = &task.landing {
-        let when = words::elapsed(landing.at, cx.now);
+    if let Some(landing) = &task.last_merge {
+        let when = labels::elapsed(landing.at, cx.now);
         page.line("merged", format!("into {} {when} ago", sanitize::line(&landing.target)));
     }
-    if task.rounds > 0 {
-        page.line("reviews", text::count(usize::try_from(task.rounds).unwrap_or(usize::MAX), "round", "rounds"));
+    if task.reviews > 0 {
+        page.line("reviews", text::count(usize::try_from(task.reviews).unwrap_or(usize::MAX), "round", "rounds"));
     }
 }
 
@@ -124,38 +127,38 @@ fn model(page: &mut Sheet<'_>, task: &TaskView) {
     page.line("turns", task.turns.to_string());
     if let Some(context) = task.context() {
         let full = if context.window == 0 { 0.0 } else { context.tokens as f64 / context.window as f64 };
-        let words = format!("{} of {}", words::tokens(context.tokens), words::tokens(context.window));
+        let words = format!("{} of {}", labels::tokens(context.tokens), labels::tokens(context.window));
         page.gauge("context", full, &words);
-        for (part, tokens) in task.usage.filling.shares(context.tokens) {
-            page.share(part_word(part), tokens, context.tokens);
+        for (part, tokens) in task.usage.breakdown.shares(context.tokens) {
+            page.share(part_label(part), tokens, context.tokens);
         }
     }
     let tokens = task.usage.tokens();
     if tokens.context() > 0 {
         let hit = tokens.cache_read as f64 / tokens.context() as f64;
-        page.gauge("cache", hit, &format!("{:.0} % of what was read came from the cache", hit * 100.0));
+        page.gauge("cache", hit, &format!("{:.0} % cache hits", hit * 100.0));
     }
 }
 
-fn part_word(part: Part) -> &'static str {
+fn part_label(part: Part) -> &'static str {
     match part {
         Part::Instructions => "instructions",
-        Part::Tools => "descriptions of tools",
-        Part::Summary => "summary of what came before",
-        Part::Messages => "messages to it",
-        Part::Words => "its own words and thoughts",
-        Part::Calls => "what it asked of tools",
-        Part::Results => "what tools answered",
+        Part::Tools => "tool descriptions",
+        Part::Summary => "summary",
+        Part::Messages => "messages",
+        Part::Words => "agent text and thinking",
+        Part::Calls => "tool calls",
+        Part::Results => "tool results",
     }
 }
 
-fn money(page: &mut Sheet<'_>, task: &TaskView, world: &World) {
+fn money(page: &mut Sheet<'_>, task: &TaskView, project: &ProjectState) {
     page.heading("cost");
-    let bound = if task.usage.is_lower_bound() { " at least: some prices are not known" } else { "" };
+    let bound = if task.usage.is_lower_bound() { " at least (some prices are unknown)" } else { "" };
     page.line("this task", format!("{}{bound}", task.usage.cost()));
-    let sum = world.sum(task.node.id);
+    let sum = project.sum(task.node.id);
     if sum.tasks > 1 {
-        page.line("with below", format!("{} in {}", sum.cost, text::count(sum.tasks, "task", "tasks")));
+        page.line("with subtasks", format!("{} in {}", sum.cost, text::count(sum.tasks, "task", "tasks")));
     }
     if let Some(budget) = task.node.budget {
         let full = if budget.0 == 0 { 1.0 } else { sum.cost.0 as f64 / budget.0 as f64 };
@@ -163,20 +166,20 @@ fn money(page: &mut Sheet<'_>, task: &TaskView, world: &World) {
     }
     for (model, totals) in &task.usage.by_model {
         let words = format!(
-            "{} for {} read, {} written in {}",
+            "{}, {} in, {} out, {}",
             totals.cost,
-            words::tokens(totals.tokens.context()),
-            words::tokens(totals.tokens.output),
-            text::count(usize::try_from(totals.responses).unwrap_or(usize::MAX), "answer", "answers")
+            labels::tokens(totals.tokens.context()),
+            labels::tokens(totals.tokens.output),
+            text::count(usize::try_from(totals.responses).unwrap_or(usize::MAX), "response", "responses")
         );
         page.line("", format!("{}: {words}", sanitize::line(model)));
     }
 }
 
-/// The most characters of a command that are shown.
+/// The maximum characters of a command.
 const COMMAND: usize = 400;
 
-/// The columns of a bar.
+/// The columns of a gauge.
 const CELLS: usize = 20;
 
 struct Sheet<'a> {
@@ -199,7 +202,7 @@ impl Sheet<'_> {
     }
 
     fn line(&mut self, label: &str, value: impl Into<String>) {
-        // A path or a reason that is cut helps nobody: what does not fit goes on below.
+        // A cut path or reason is useless: wrap it.
         let value = [Span::new(width::visible(&value.into()).into_owned(), Role::Text)];
         let columns = self.columns.saturating_sub(1);
         let below = [Span::decoration(" ".repeat(LABEL + 4), Role::Text)];
@@ -212,10 +215,10 @@ impl Sheet<'_> {
         }
     }
 
-    /// Says how much of a whole something is, in the line of the gauge above it.
+    /// Adds a line with the share of a part in the gauge above it.
     fn share(&mut self, what: &str, tokens: u64, whole: u64) {
         let percent = (tokens as f64 / whole.max(1) as f64 * 100.0).round();
-        let count = width::pad(&words::tokens(tokens), 8, width::Align::Right, "…");
+        let count = width::pad(&labels::tokens(tokens), 8, width::Align::Right, "…");
         let mut spans = Self::label("");
         spans.push(Span::new(count, Role::Text));
         spans.push(Span::new(format!("{percent:>5} %  "), Role::Muted));
@@ -225,11 +228,11 @@ impl Sheet<'_> {
         self.rows.push(row);
     }
 
-    /// Shows the last lines of what was printed.
+    /// Adds the last lines of process output.
     fn tail(&mut self, printed: &str) {
         let glyphs = self.cx.theme.glyphs;
         let page = Page { width: self.columns.saturating_sub(LABEL + 4), unfolded: false, glyphs, zone: self.cx.zone };
-        for row in transcript::last_printed(printed, TAIL_ROWS, &page) {
+        for row in transcript::last_output(printed, TAIL_ROWS, &page) {
             let mut spans = Self::label("");
             spans.push(Span::decoration(format!("{} ", glyphs.tree_down), Role::Faint));
             spans.extend(row.spans);

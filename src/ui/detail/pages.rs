@@ -5,16 +5,16 @@ use crate::model::event::Verdict;
 use crate::text::{Row, Span, width};
 use crate::theme::Role;
 use crate::ui::detail::{State, Tab, info};
+use crate::ui::labels;
 use crate::ui::msg::Cx;
+use crate::ui::project_state::ProjectState;
 use crate::ui::transcript::{self, Page};
-use crate::ui::words;
-use crate::ui::world::World;
 
-/// Returns all rows of a tab that is a text to read.
-pub fn page_rows(state: &State, task: &TaskView, world: &World, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
+/// Returns all rows of a read-only tab.
+pub fn page_rows(state: &State, task: &TaskView, project: &ProjectState, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
     match state.tab {
         Tab::Description => description(task, cx, columns),
-        Tab::Info => info::rows(task, world, &state.tails, cx, columns),
+        Tab::Info => info::rows(task, project, &state.tails, cx, columns),
         Tab::Log => log(state, task, cx, columns),
         Tab::Transcript | Tab::Diff => Vec::new(),
     }
@@ -31,8 +31,8 @@ fn description(task: &TaskView, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
     };
     if task.node.description.trim().is_empty() {
         rows.extend(indent(vec![
-            Row::of("There is no description.", Role::Muted),
-            Row::of("e opens your editor to write one.", Role::Faint),
+            Row::of("No description.", Role::Muted),
+            Row::of("Press e to write one in $EDITOR.", Role::Faint),
         ]));
     } else {
         rows.extend(indent(transcript::prose(&task.node.description, &page)));
@@ -42,7 +42,7 @@ fn description(task: &TaskView, cx: &Cx<'_>, columns: usize) -> Vec<Row> {
             Verdict::Passed => ("passed", Role::Ok),
             Verdict::Failed => ("failed", Role::Error),
         };
-        let when = format!("{} {}", words::day(round.at, cx.zone), words::time_of_day(round.at, cx.zone));
+        let when = format!("{} {}", labels::day(round.at, cx.zone), labels::time_of_day(round.at, cx.zone));
         rows.push(Row::blank());
         rows.extend(indent(vec![Row::new(vec![Span::new(word, role), Span::new(format!("  {when}"), Role::Muted)])]));
         rows.extend(indent(transcript::prose(&round.result, &page)));
@@ -55,9 +55,9 @@ fn log(state: &State, task: &TaskView, cx: &Cx<'_>, columns: usize) -> Vec<Row> 
     let lines = transcript.log().iter().map(|line| {
         let mut row = Row::new(vec![
             Span::decoration("   ", Role::Text),
-            Span::new(words::time_of_day(line.at, cx.zone), Role::Muted),
+            Span::new(labels::time_of_day(line.at, cx.zone), Role::Muted),
             Span::new(format!("  {}  ", width::pad(&line.kind, 18, width::Align::Left, "…")), Role::Tool),
-            Span::new(line.gist.clone(), Role::Text),
+            Span::new(line.summary.clone(), Role::Text),
         ]);
         row.truncate(columns.saturating_sub(1), cx.theme.glyphs.ellipsis);
         row

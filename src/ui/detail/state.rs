@@ -1,11 +1,11 @@
-//! Which tab is open, and the transcripts of the tasks looked at last.
+//! The open tab, and the transcripts of recently shown tasks.
 
 use crate::base::TaskId;
 use crate::ui::detail::Tails;
 use crate::ui::field::Field;
 use crate::ui::transcript::Transcript;
 
-/// A side of a task.
+/// A tab of the right side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tab {
     #[default]
@@ -30,23 +30,22 @@ impl Tab {
     }
 }
 
-/// A place in a log that stays at its end.
+/// The scroll position that stays at the end of the log.
 const FOLLOW: usize = usize::MAX;
 
-/// How many transcripts are kept at hand.
-const KEPT: usize = 8;
+/// How many transcripts are kept.
+const MAX_TRANSCRIPTS: usize = 8;
 
-/// The detail of the selected task.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     pub tab: Tab,
-    /// The one looked at last comes last.
+    /// Ordered by last use, the latest last.
     transcripts: Vec<Transcript>,
-    /// What processes in the background print.
+    /// The output of background processes.
     pub tails: Tails,
-    /// The first row that is seen of description, info or log.
+    /// The first visible row of description, info or log.
     pub top: usize,
-    /// What is looked for in diff, description, info or log.
+    /// The search in diff, description, info or log.
     pub search: Field,
     pub searching: bool,
 }
@@ -60,19 +59,19 @@ impl State {
         self.transcripts.iter_mut().find(|transcript| transcript.task == task)
     }
 
-    /// Returns the transcript of a task that is looked at now.
-    pub fn look_at(&mut self, task: TaskId) -> &mut Transcript {
+    /// Returns the transcript of a task and marks it as used last.
+    pub fn open_transcript(&mut self, task: TaskId) -> &mut Transcript {
         match self.transcripts.iter().position(|transcript| transcript.task == task) {
             Some(place) => {
                 let last = self.transcripts.len() - 1;
                 self.transcripts[place..].rotate_left(1);
                 if place != last {
-                    self.transcripts[last].try_again();
+                    self.transcripts[last].retry();
                 }
                 &mut self.transcripts[last]
             }
             None => {
-                if self.transcripts.len() >= KEPT {
+                if self.transcripts.len() >= MAX_TRANSCRIPTS {
                     self.transcripts.remove(0);
                 }
                 self.transcripts.push(Transcript::new(task));
@@ -82,7 +81,7 @@ impl State {
         }
     }
 
-    /// Forgets everything that was read, after updates were left out.
+    /// Drops all transcripts, after updates were missed.
     pub fn forget(&mut self) {
         self.transcripts.clear();
     }
@@ -99,12 +98,12 @@ impl State {
     pub fn show(&mut self, tab: Tab) {
         if self.tab != tab {
             self.tab = tab;
-            // The newest events are at the end, and that is what one wants to see.
+            // The newest events are at the end.
             self.top = if tab == Tab::Log { FOLLOW } else { 0 };
         }
     }
 
-    /// Scrolls description, info or log, of which `len` rows exist and `height` are seen.
+    /// Scrolls description, info or log with `len` rows, of which `height` are visible.
     pub fn scroll(&mut self, by: isize, len: usize, height: usize) {
         let last = len.saturating_sub(height);
         self.top = self.top.min(last).saturating_add_signed(by).min(last);
@@ -113,8 +112,8 @@ impl State {
         }
     }
 
-    /// Lines came before those of the log that are seen.
-    pub fn log_grew_above(&mut self, lines: usize) {
+    /// Keeps the position after older lines were added to the log.
+    pub fn on_older_log_lines(&mut self, lines: usize) {
         if self.tab == Tab::Log && self.top != FOLLOW {
             self.top += lines;
         }

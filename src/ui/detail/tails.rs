@@ -1,12 +1,12 @@
-//! The last lines of what processes in the background print, by task and process. Bounded, and gone with the process.
+//! The last output of background processes, by task and process. Bounded, and dropped when the process ends.
 
 use std::collections::BTreeMap;
 
 use crate::base::{TaskId, text};
 use crate::model::event::BackgroundRef;
 
-/// How much of each is kept: more than is ever shown at once.
-const KEPT: usize = 8 * 1024;
+/// The bytes kept per process: more than is ever visible.
+const TAIL_BYTES: usize = 8 * 1024;
 
 #[derive(Clone, Debug, Default)]
 pub struct Tails(BTreeMap<(TaskId, String), String>);
@@ -15,8 +15,8 @@ impl Tails {
     pub fn push(&mut self, task: TaskId, process: &str, printed: &str) {
         let tail = self.0.entry((task, process.to_owned())).or_default();
         tail.push_str(printed);
-        if tail.len() > 2 * KEPT {
-            *tail = text::suffix(tail, KEPT).to_owned();
+        if tail.len() > 2 * TAIL_BYTES {
+            *tail = text::suffix(tail, TAIL_BYTES).to_owned();
         }
     }
 
@@ -24,8 +24,8 @@ impl Tails {
         self.0.get(&(task, process.to_owned())).map_or("", String::as_str)
     }
 
-    /// Forgets those that ran before and do not run now.
-    pub fn ended(&mut self, task: TaskId, before: &[BackgroundRef], now: &[BackgroundRef]) {
+    /// Drops the output of processes that have ended.
+    pub fn remove_ended(&mut self, task: TaskId, before: &[BackgroundRef], now: &[BackgroundRef]) {
         for gone in before.iter().filter(|old| now.iter().all(|process| process.id != old.id)) {
             self.0.remove(&(task, gone.id.clone()));
         }
@@ -46,16 +46,16 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_what_is_printed_is_kept_until_the_process_is_gone() {
+    fn tail_is_kept_until_the_process_ends() {
         let mut tails = Tails::default();
         for line in 0..5_000 {
             tails.push(task(1), "bg-1", &format!("line {line}\n"));
         }
         tails.push(task(1), "bg-2", "other\n");
         assert!(tails.of(task(1), "bg-1").ends_with("line 4999\n"));
-        assert!(tails.of(task(1), "bg-1").len() <= 2 * KEPT);
+        assert!(tails.of(task(1), "bg-1").len() <= 2 * TAIL_BYTES);
         assert_eq!(tails.of(task(2), "bg-1"), "");
-        tails.ended(task(1), &[process("bg-1"), process("bg-2")], &[process("bg-2")]);
+        tails.remove_ended(task(1), &[process("bg-1"), process("bg-2")], &[process("bg-2")]);
         assert_eq!((tails.of(task(1), "bg-1"), tails.of(task(1), "bg-2")), ("", "other\n"));
         tails.forget(task(1));
         assert_eq!(tails.of(task(1), "bg-2"), "");

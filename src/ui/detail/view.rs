@@ -1,4 +1,4 @@
-//! Drawing of the detail: whichever tab is open.
+//! Draws the open tab of the right side.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -8,24 +8,24 @@ use crate::engine::snapshot::TaskView;
 use crate::text::{Row, width};
 use crate::theme::Role;
 use crate::ui::detail::{State, Tab, page_rows};
+use crate::ui::draw;
+use crate::ui::labels;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
+use crate::ui::project_state::ProjectState;
 use crate::ui::review;
 use crate::ui::transcript;
-use crate::ui::words;
-use crate::ui::world::World;
 
-/// What the open tab is drawn with.
+/// Everything the open tab is drawn with.
 #[derive(Clone, Copy)]
 pub struct With<'a> {
     pub transcript: transcript::View<'a>,
     pub review: &'a review::State,
-    /// The key that sends remarks.
+    /// The key that sends review comments.
     pub send: &'a str,
-    pub world: &'a World,
+    pub project: &'a ProjectState,
 }
 
-/// Draws the open tab of a task into `area`. Returns where the cursor is, if something is being written there.
+/// Draws the open tab into `area`. Returns the cursor position if the user writes there.
 pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let task = with.transcript.task.filter(|_| !area.is_empty())?;
     let (area, foot) = split_foot(state, task, area);
@@ -43,7 +43,7 @@ pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut
             cursor = review::view(with.review, how, cx, area, buffer);
         }
         Tab::Description | Tab::Info | Tab::Log => {
-            let rows = page_rows(state, task, with.world, cx, usize::from(area.width));
+            let rows = page_rows(state, task, with.project, cx, usize::from(area.width));
             draw_rows(&rows, state.top, &state.search.shown().to_lowercase(), cx, area, buffer);
         }
     }
@@ -53,13 +53,13 @@ pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut
     cursor
 }
 
-/// Draws what is being looked for, and what a transcript has to say.
+/// Draws the search and the notes of a transcript.
 fn draw_foot(state: &State, task: &TaskView, with: With<'_>, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
     let transcript = state.transcript(task.node.id).filter(|_| state.tab == Tab::Transcript);
     let mut taken = 0;
     if let Some((text, writing)) = search(state, task) {
-        let mut end = paint::text(buffer, line, (1, 0), "/", theme.style(Role::Key));
+        let mut end = draw::text(buffer, line, (1, 0), "/", theme.style(Role::Key));
         let room = usize::from(line.right().saturating_sub(end + 2));
         end = buffer.set_stringn(end, line.y, width::suffix(text, room).0, room, theme.style(Role::Text)).0;
         if writing && end < line.right() {
@@ -67,8 +67,8 @@ fn draw_foot(state: &State, task: &TaskView, with: With<'_>, cx: &Cx<'_>, line: 
         }
         if let Some(words) = transcript.and_then(transcript::found).filter(|_| end + 2 < line.right()) {
             let room = usize::from(line.right().saturating_sub(end + 3));
-            let words = paint::fit(&words, room, theme.glyphs).into_owned();
-            end = paint::text(buffer, line, (end + 2 - line.x, 0), &words, theme.style(Role::Muted));
+            let words = draw::fit(&words, room, theme.glyphs).into_owned();
+            end = draw::text(buffer, line, (end + 2 - line.x, 0), &words, theme.style(Role::Muted));
         }
         taken = (end + 2).saturating_sub(line.x);
     }
@@ -77,7 +77,7 @@ fn draw_foot(state: &State, task: &TaskView, with: With<'_>, cx: &Cx<'_>, line: 
     }
 }
 
-/// Returns what is being looked for in the open tab, and whether it is being written.
+/// Returns the search in the open tab, and whether the user is typing it.
 fn search<'a>(state: &'a State, task: &TaskView) -> Option<(&'a str, bool)> {
     let (text, writing) = match state.tab {
         Tab::Transcript => {
@@ -89,11 +89,11 @@ fn search<'a>(state: &'a State, task: &TaskView) -> Option<(&'a str, bool)> {
     (writing || !text.is_empty()).then_some((text, writing))
 }
 
-/// Splits off the last line, where there is something to say on it: a line of its own hides nothing that is read.
+/// Splits off the last line if there is something to show on it.
 pub fn split_foot(state: &State, task: &TaskView, area: Rect) -> (Rect, Option<Rect>) {
     let transcript = state.transcript(task.node.id).filter(|_| state.tab == Tab::Transcript);
-    let told = transcript.is_some_and(|transcript| transcript::has_foot(transcript, task));
-    if area.height < 4 || !(told || search(state, task).is_some()) {
+    let has_foot = transcript.is_some_and(|transcript| transcript::has_foot(transcript, task));
+    if area.height < 4 || !(has_foot || search(state, task).is_some()) {
         return (area, None);
     }
     let upper = Rect { height: area.height - 1, ..area };
@@ -111,23 +111,23 @@ fn draw_rows(rows: &[Row], top: usize, needle: &str, cx: &Cx<'_>, area: Rect, bu
             for (at, found) in shown.match_indices(needle) {
                 marked.mark(at..at + found.len(), Role::SearchMatch);
             }
-            paint::line(buffer, line, 0, &marked.line(cx.theme));
+            draw::line(buffer, line, 0, &marked.line(cx.theme));
         } else {
-            paint::line(buffer, line, 0, &row.line(cx.theme));
+            draw::line(buffer, line, 0, &row.line(cx.theme));
         }
         if let Some(ground) = row.ground {
             let style = ratatui::style::Style { fg: None, ..cx.theme.style(ground) };
-            paint::tint(buffer, line, style);
+            draw::tint(buffer, line, style);
         }
     }
-    paint::scrollbar(buffer, area, cx.theme, top, height, rows.len());
+    draw::scrollbar(buffer, area, cx.theme, top, height, rows.len());
 }
 
-/// Returns what stands at the right of the title: what it is doing, the model, the context, the cost.
+/// Returns the note beside the title: activity, model, context, cost.
 pub fn head_note<'a>(task: &TaskView, cx: &Cx<'_>, room: usize) -> Line<'a> {
     let theme = cx.theme;
-    let (sign, role) = words::state(task, task.node.parent.is_none(), theme.glyphs);
-    let doing = words::doing(task);
+    let (sign, role) = labels::state(task, task.node.parent.is_none(), theme.glyphs);
+    let doing = labels::doing(task);
     let mut parts: Vec<Vec<Span<'a>>> = Vec::new();
     if !doing.is_empty() {
         parts.push(vec![Span::styled(format!("{sign} {doing}"), theme.style(role))]);
@@ -139,14 +139,14 @@ pub fn head_note<'a>(task: &TaskView, cx: &Cx<'_>, room: usize) -> Line<'a> {
         let high = context.tokens * 10 >= context.window * 8;
         let style = theme.style(if high { Role::GaugeHigh } else { Role::Muted });
         parts.push(vec![Span::styled(
-            format!("{}/{}", words::tokens(context.tokens), words::tokens(context.window)),
+            format!("{}/{}", labels::tokens(context.tokens), labels::tokens(context.window)),
             style,
         )]);
     }
     if task.usage.cost().0 > 0 {
         parts.push(vec![Span::styled(task.usage.cost().to_string(), theme.style(Role::Muted))]);
     }
-    // What does not fit is left out from the left of the list's end: the state is said first and kept longest.
+    // Drop parts from the middle until it fits; the activity is kept longest.
     while parts.len() > 1 && joined_width(&parts) > room {
         let middle = if parts.len() > 2 { 1 } else { parts.len() - 1 };
         parts.remove(middle);

@@ -1,10 +1,10 @@
-//! Where what a person sees as one character begins and ends.
+//! Grapheme boundaries around a byte offset.
 //!
-//! Looks only at what stands around a place, so that a long text costs no more than a short one.
+//! Looks only at the text around the offset, so the cost does not depend on the length.
 
 use unicode_segmentation::GraphemeCursor;
 
-/// Returns `at`, or the end of the grapheme that it stands in.
+/// Returns `at`, or the end of the grapheme around it.
 pub fn boundary_after(text: &str, at: usize) -> usize {
     let mut graphemes = GraphemeCursor::new(at, text.len(), true);
     match graphemes.is_boundary(text, 0) {
@@ -13,7 +13,7 @@ pub fn boundary_after(text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns `at`, or the start of the grapheme that it stands in.
+/// Returns `at`, or the start of the grapheme around it.
 pub fn boundary_before(text: &str, at: usize) -> usize {
     let mut graphemes = GraphemeCursor::new(at, text.len(), true);
     match graphemes.is_boundary(text, 0) {

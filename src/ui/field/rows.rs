@@ -1,23 +1,22 @@
-//! How a text that is being written lies in a given number of columns.
+//! Wraps the text of an input to a number of columns.
 //!
-//! Rows cover the text without a gap: every byte belongs to exactly one row. A row breaks after a space where it can
-//! and inside a word where it must. Widths are those of the cells that a terminal gives a grapheme.
+//! Rows cover the text without gaps: every byte belongs to exactly one row. A row breaks after a space if possible,
+//! otherwise inside a word. Widths are those of terminal cells.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// One row on the screen, as a range of the text. A line break belongs to the row that it ends.
+/// One visual row as a range of the text. A line break belongs to the row that it ends.
 pub type Row = Range<usize>;
 
-/// The rows of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
     rows: Vec<Row>,
 }
 
-/// Returns the columns that a grapheme takes while it is being written. A tab is shown as one space.
+/// Returns the columns of a grapheme in an input. A tab is shown as one space.
 pub fn columns(grapheme: &str) -> usize {
     if grapheme == "\t" { 1 } else { grapheme.width() }
 }
@@ -49,7 +48,7 @@ impl Rows {
         self.rows.iter()
     }
 
-    /// Returns row and column of the byte `at`.
+    /// Returns the row and column of the byte `at`.
     pub fn place(&self, text: &str, at: usize) -> (usize, usize) {
         let row = self.rows.iter().rposition(|row| row.start <= at).unwrap_or(0);
         let start = self.rows.get(row).map_or(0, |row| row.start);
@@ -68,7 +67,7 @@ impl Rows {
             }
             left -= width;
         }
-        // The end of a row that goes on in the next one would be drawn at the start of that one.
+        // The end of a wrapped row would be drawn at the start of the next one.
         let last = shown.grapheme_indices(true).next_back();
         match last {
             Some((start, _)) if row + 1 < self.rows.len() && range.end == range.start + shown.len() => {

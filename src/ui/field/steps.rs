@@ -1,17 +1,17 @@
-//! Which edits belong together: undo takes back what a person did, which may have been several edits of the text area.
+//! Groups edits into undo steps. One step may be several edits of the text area.
 //!
-//! Counts and nothing else: the edits themselves are the area's. Invariant: no more are counted than the area keeps.
+//! Keeps only counts; the edits belong to the area. Invariant: it never counts more edits than the area keeps.
 
 use std::collections::VecDeque;
 
-/// How many edits can be undone, in all steps together.
+/// The number of edits that can be undone, over all steps.
 const EDITS: usize = 4_000;
-/// How many edits the area has to keep: when it is full it drops its oldest one even while others wait to be redone.
-pub const KEPT: usize = 2 * EDITS + 1;
-/// How many edits make one step at most.
+/// The history size of the area: when full, it drops its oldest edit even while others wait to be redone.
+pub const HISTORY: usize = 2 * EDITS + 1;
+/// The maximum number of edits in one step.
 const LONGEST: usize = EDITS / 4;
 
-/// Whether edits that follow each other are one step.
+/// The kind of an edit. Consecutive edits of the same kind form one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Streak {
     #[default]
@@ -29,16 +29,16 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Notes that so many edits were made.
+    /// Records that `edits` edits were made.
     pub fn record(&mut self, edits: usize, streak: Streak) {
         if edits == 0 {
             return;
         }
         self.undone.clear();
-        let goes_on = streak != Streak::None && streak == self.streak;
+        let continues = streak != Streak::None && streak == self.streak;
         self.streak = streak;
         match self.done.back_mut() {
-            Some(last) if goes_on && *last < LONGEST => *last += edits,
+            Some(last) if continues && *last < LONGEST => *last += edits,
             Some(_) | None => self.done.push_back(edits),
         }
         while self.done.iter().sum::<usize>() > EDITS {
@@ -46,12 +46,12 @@ impl Steps {
         }
     }
 
-    /// Lets the next edit begin a step of its own.
+    /// Starts a new step with the next edit.
     pub fn interrupt(&mut self) {
         self.streak = Streak::None;
     }
 
-    /// Goes one step back and returns how many edits are to be undone.
+    /// Goes one step back. Returns the number of edits to undo.
     pub fn back(&mut self) -> Option<usize> {
         self.interrupt();
         let edits = self.done.pop_back()?;
@@ -59,8 +59,8 @@ impl Steps {
         Some(edits)
     }
 
-    /// Goes one step forth and returns how many edits are to be redone.
-    pub fn forth(&mut self) -> Option<usize> {
+    /// Goes one step forward. Returns the number of edits to redo.
+    pub fn forward(&mut self) -> Option<usize> {
         self.interrupt();
         let edits = self.undone.pop()?;
         self.done.push_back(edits);

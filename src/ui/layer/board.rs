@@ -1,22 +1,21 @@
-//! Boards: a table over the whole screen. All agents at work, or the settings that people change.
+//! Boards: full-screen tables of active agents or settings.
 
 use crate::base::TaskId;
 use crate::ui::list::Cursor;
 
-/// Which board it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoardKind {
     Agents,
     Settings,
 }
 
-/// A board and the chosen line of it. What the lines are is read from the world and the settings when it is drawn.
+/// A board and its selected line. The lines are read from the project state and settings when it is drawn.
 #[derive(Clone, Debug)]
 pub struct Board {
     pub kind: BoardKind,
     pub cursor: Cursor,
     pub len: usize,
-    /// The tasks of the lines, where lines are tasks.
+    /// The tasks of the lines, if lines are tasks.
     pub tasks: Vec<TaskId>,
 }
 

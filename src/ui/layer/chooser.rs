@@ -1,22 +1,22 @@
-//! A list that narrows while one types: palette, help, projects, colours, places for a task.
+//! A list filtered by typing: palette, help, projects, colours, parent tasks.
 
 use crate::base::fuzzy::{Fuzzy, Names};
-use crate::base::{ProjectId, TaskId, TurnId};
-use crate::engine::review::Range;
+use crate::base::{AskId, ProjectId, TaskId, TurnId};
+use crate::engine::review::DiffRange;
 use crate::model::task::Colour;
 use crate::ui::action::Action;
 use crate::ui::field::Field;
 use crate::ui::list::Cursor;
 
-/// How many items are offered for what was typed.
-const MOST: usize = 200;
+/// The maximum number of matches.
+const MAX_MATCHES: usize = 200;
 
-/// What stands beside what is offered only because it was typed.
+/// The note of the item made from the typed text.
 const AS_TYPED: &str = "as typed";
 
-/// What choosing an item means.
+/// The action of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pick {
+pub enum ChooserAction {
     Act(Action),
     Colour(TaskId, Option<Colour>),
     MoveBelow {
@@ -25,15 +25,19 @@ pub enum Pick {
     },
     Project(ProjectId),
     Theme(String),
-    /// The model of the project.
+    /// Sets the model of the project.
     Model(String),
-    /// A file of the diff.
+    /// Goes to a file of the diff.
     File(usize),
-    /// What the diff is to show.
-    Compare(Range),
-    /// The first of two turns between which the diff is to be.
+    /// Shows another diff.
+    Compare(DiffRange),
+    /// Sets the first of two turns to compare.
     CompareFrom(TurnId),
-    /// Who does the work of the task that is being made below this list.
+    /// Answers a question with the text of the composer.
+    AnswerWith(TaskId, AskId),
+    /// Sends the text of the composer as a message.
+    SendMessage,
+    /// Sets the profile of the new task in the prompt below this list.
     Profile(Option<String>),
 }
 
@@ -41,34 +45,33 @@ pub enum Pick {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     pub label: String,
-    /// Other words under which it is looked for. They are not shown.
+    /// Hidden search terms.
     pub also: String,
-    /// What stands at the right: keys, a path.
+    /// Shown on the right: keys, a path.
     pub note: String,
-    /// A heading that opens a group; shown above the first of it while nothing is typed.
+    /// The heading of the group; shown above its first item while the query is empty.
     pub group: Option<&'static str>,
-    pub pick: Pick,
+    pub pick: ChooserAction,
 }
 
 impl Item {
-    /// Returns the words under which it is found.
+    /// Returns the text that the query is matched against.
     fn words(&self) -> String {
         if self.also.is_empty() { self.label.clone() } else { format!("{} {}", self.label, self.also) }
     }
 }
 
-/// The list.
 #[derive(Clone, Debug)]
 pub struct Chooser {
     pub title: &'static str,
     pub placeholder: &'static str,
     pub query: Field,
     items: Vec<Item>,
-    /// How many of them are its own: what is typed is behind them, where it can be chosen too.
+    /// How many items are its own. The typed text may follow them as an extra item.
     own: usize,
-    /// What it means to choose what is typed.
-    typed: Option<fn(String) -> Pick>,
-    /// What fits what was typed, best first: place in `items`, and the bytes of the label that fit.
+    /// Makes the action for the typed text, if it can be selected.
+    typed: Option<fn(String) -> ChooserAction>,
+    /// The matches, best first: index in `items`, and the matching bytes of the label.
     found: Vec<(usize, Vec<std::ops::Range<usize>>)>,
     pub cursor: Cursor,
 }
@@ -89,13 +92,13 @@ impl Chooser {
         chooser
     }
 
-    /// Lets also what is typed be chosen: lists are not always complete.
-    pub fn or_typed(mut self, typed: fn(String) -> Pick) -> Self {
+    /// Lets the typed text be selected too: lists may be incomplete.
+    pub fn or_typed(mut self, typed: fn(String) -> ChooserAction) -> Self {
         self.typed = Some(typed);
         self
     }
 
-    /// Takes other items for the same choice. What is typed stays, and what is chosen if it is still there.
+    /// Replaces the items. The query stays, and so does the selection if it still exists.
     pub fn offer(&mut self, items: Vec<Item>) {
         let chosen = self.chosen().map(|item| item.pick.clone());
         self.own = items.len();
@@ -105,7 +108,7 @@ impl Chooser {
         self.cursor.chosen = place.unwrap_or(0);
     }
 
-    /// Finds again what fits what was typed.
+    /// Recomputes the matches.
     pub fn refine(&mut self) {
         let query = self.query.content();
         self.cursor = Cursor::default();
@@ -115,9 +118,9 @@ impl Chooser {
             return;
         }
         let words: Vec<_> = self.items.iter().map(Item::words).collect();
-        // An action is called by its name in the settings as well, and that has no spaces.
+        // Action names in the settings have underscores instead of spaces.
         let spoken = query.replace('_', " ");
-        let hits = Fuzzy::new(Names::Words).rank(&spoken, words.iter().map(String::as_str), MOST);
+        let hits = Fuzzy::new(Names::Words).rank(&spoken, words.iter().map(String::as_str), MAX_MATCHES);
         let shown = |place: usize, letters: Vec<std::ops::Range<usize>>| {
             let end = self.items[place].label.len();
             letters.into_iter().filter(|range| range.end <= end).collect()
@@ -145,12 +148,12 @@ impl Chooser {
         self.found.get(self.cursor.chosen).map(|(place, _)| &self.items[*place])
     }
 
-    /// Returns what is shown, with the bytes of each label that fit.
+    /// Returns the matches with the matching bytes of each label.
     pub fn found(&self) -> impl Iterator<Item = (&Item, &[std::ops::Range<usize>])> {
         self.found.iter().map(|(place, ranges)| (&self.items[*place], ranges.as_slice()))
     }
 
-    /// Tells whether groups are shown: only while the list is in its own order.
+    /// Returns true if groups are shown: only while the list is in its original order.
     pub fn grouped(&self) -> bool {
         self.query.is_blank()
     }

@@ -1,9 +1,9 @@
 use crate::ui::layer::Layer;
-use crate::ui::setup::Offered;
+use crate::ui::setup::ModelOption;
 use crate::ui::testing::Screen;
 use crate::ui::{Effect, Msg, Setting};
 
-/// Returns the names of the commands that the palette finds for what is typed, the best first.
+/// Returns the ids of the actions that the palette finds for a query, best first.
 fn commands_for(typed: &str) -> Vec<String> {
     let mut screen = Screen::new(120, 40);
     screen.keys("esc :").typed(typed);
@@ -12,7 +12,7 @@ fn commands_for(typed: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_palette_finds_commands_by_their_names_first_and_nothing_by_strewn_letters() {
+fn palette_ranks_names_first_and_ignores_scattered_letters() {
     for (typed, first) in [
         ("merge", "merge"),
         ("undo", "undo merge"),
@@ -31,7 +31,7 @@ fn the_palette_finds_commands_by_their_names_first_and_nothing_by_strewn_letters
     for typed in ["xyz", "oauth", "rtz", "diffuse", "gdw"] {
         assert_eq!(commands_for(typed), [""; 0], "{typed}");
     }
-    let all = ["stop all", "stop", "stop subtree", "quit", "resume"];
+    let all = ["stop all", "stop", "stop subtree", "quit"];
     assert_eq!(commands_for("stop"), all, "those that stop something, and no others");
 }
 
@@ -40,12 +40,12 @@ fn models(screen: &Screen) -> Vec<String> {
     chooser.found().map(|(item, _)| item.label.clone()).collect()
 }
 
-fn offered(ids: &[&str]) -> Vec<Offered> {
-    ids.iter().map(|id| Offered { id: (*id).to_owned(), note: "200k".to_owned(), windowed: true }).collect()
+fn offered(ids: &[&str]) -> Vec<ModelOption> {
+    ids.iter().map(|id| ModelOption { id: (*id).to_owned(), note: "200k".to_owned(), has_window: true }).collect()
 }
 
 #[test]
-fn the_model_is_chosen_from_what_is_known_and_from_what_the_endpoint_tells() {
+fn model_list_merges_known_and_reported_models() {
     let mut screen = Screen::new(120, 40);
     screen.msg(Msg::Models(offered(&["sonnet", "haiku"])));
     screen.keys("esc").keys("g s").keys("j enter");
@@ -60,11 +60,11 @@ fn the_model_is_chosen_from_what_is_known_and_from_what_the_endpoint_tells() {
     screen.keys("enter");
     let saved = Effect::SaveSetting { setting: Setting::TaskModel("haiku".to_owned()) };
     assert!(screen.effects.contains(&saved), "what was chosen stays chosen: {:?}", screen.effects);
-    assert!(screen.shows("haiku, from the next start"), "{}", screen.text());
+    assert!(screen.shows("haiku (from the next start)"), "{}", screen.text());
 }
 
 #[test]
-fn a_model_that_nobody_lists_is_taken_as_it_is_typed() {
+fn unlisted_model_is_accepted_as_typed() {
     let mut screen = Screen::new(120, 40);
     screen.msg(Msg::Models(offered(&["sonnet", "haiku"])));
     screen.keys("esc").keys("g s").keys("j enter").typed("son");

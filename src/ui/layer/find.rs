@@ -1,38 +1,41 @@
-//! Search over everything, while it is being written: the words, what was found for them, and which of it is chosen.
+//! The state of the search over all tasks: query, results and selection.
 
 use jiff::tz::TimeZone;
 
 use crate::base::{TaskId, Timestamp};
-use crate::model::search::{Found, Hit, Question, moment};
+use crate::model::search::{Hit, SearchQuery, SearchResults, moment};
 use crate::ui::field::Field;
 use crate::ui::list::Cursor;
 
-/// How many places are shown.
-const MOST: usize = 60;
+/// The maximum number of results.
+const MAX_RESULTS: usize = 60;
 
-/// A search.
 #[derive(Clone, Debug, Default)]
 pub struct Find {
     pub field: Field,
-    /// What the answer that is waited for, or that is shown, was asked with.
-    asked: Option<Question>,
+    /// The query of the pending or shown results.
+    asked: Option<SearchQuery>,
     waiting: bool,
-    /// Whether the best place is to be gone to as soon as it is found.
-    hurried: bool,
-    found: Found,
-    /// Why nothing could be looked for.
+    /// Whether to open the best result as soon as it arrives.
+    open_when_ready: bool,
+    found: SearchResults,
+    /// Why the search failed.
     pub problem: Option<String>,
     pub cursor: Cursor,
 }
 
 impl Find {
-    /// A search that begins with these words.
     pub fn with(words: &str) -> Self {
         Self { field: Field::with(words), ..Self::default() }
     }
 
-    /// Takes up what is written now. Returns what has to be asked, if it is anything.
-    pub fn ask(&mut self, now: Timestamp, zone: &TimeZone, task: impl Fn(&str) -> Option<TaskId>) -> Option<Question> {
+    /// Takes over the typed text. Returns the query to run, if any.
+    pub fn ask(
+        &mut self,
+        now: Timestamp,
+        zone: &TimeZone,
+        task: impl Fn(&str) -> Option<TaskId>,
+    ) -> Option<SearchQuery> {
         let question = question(self.field.shown(), now, zone, task);
         if question.words.trim().is_empty() {
             *self = Self { field: std::mem::take(&mut self.field), ..Self::default() };
@@ -40,12 +43,12 @@ impl Find {
         }
         self.asked = Some(question.clone());
         self.waiting = true;
-        self.hurried = false;
+        self.open_when_ready = false;
         Some(question)
     }
 
-    /// Takes in an answer. One to an older question is of no use any more. Tells whether it was of use.
-    pub fn answer(&mut self, asked: &Question, found: Result<Found, String>) -> bool {
+    /// Takes in results. Returns false if they belong to an older query.
+    pub fn answer(&mut self, asked: &SearchQuery, found: Result<SearchResults, String>) -> bool {
         if self.asked.as_ref() != Some(asked) {
             return false;
         }
@@ -53,20 +56,20 @@ impl Find {
         self.cursor = Cursor::default();
         (self.found, self.problem) = match found {
             Ok(found) => (found, None),
-            Err(problem) => (Found::default(), Some(problem)),
+            Err(problem) => (SearchResults::default(), Some(problem)),
         };
         true
     }
 
-    /// Takes note that the person did not wait for the answer. Tells whether there is one to be waited for.
-    pub fn hurry(&mut self) -> bool {
-        self.hurried = self.waiting;
+    /// Requests that the best result opens as soon as it arrives. Returns false if no results are pending.
+    pub fn open_when_ready(&mut self) -> bool {
+        self.open_when_ready = self.waiting;
         self.waiting
     }
 
-    /// Tells, once, whether the best place that was found is to be gone to.
-    pub fn is_hurried(&mut self) -> bool {
-        std::mem::take(&mut self.hurried) && !self.found.hits.is_empty()
+    /// Returns true, once, if the best result should open now.
+    pub fn take_open_request(&mut self) -> bool {
+        std::mem::take(&mut self.open_when_ready) && !self.found.hits.is_empty()
     }
 
     pub fn hits(&self) -> &[Hit] {
@@ -77,21 +80,21 @@ impl Find {
         self.found.hits.get(self.cursor.chosen)
     }
 
-    /// Returns what there is to say about the list.
+    /// Returns a note about the results.
     pub fn state(&self) -> &'static str {
         match (&self.asked, self.waiting, self.found.hits.is_empty()) {
-            (None, ..) => "all words must be there; task:ID and since:2d narrow it",
-            (Some(_), true, true) => "looking…",
-            (Some(_), false, true) => "nothing was found",
-            (Some(_), _, false) if self.found.more => "there is more: another word narrows it",
+            (None, ..) => "matches all words; task:ID and since:2d narrow it",
+            (Some(_), true, true) => "searching…",
+            (Some(_), false, true) => "no matches",
+            (Some(_), _, false) if self.found.more => "more matches: add a word to narrow it",
             (Some(_), _, false) => "",
         }
     }
 }
 
-/// Takes what is written apart: words, and what narrows the search. What narrows nothing is a word.
-fn question(text: &str, now: Timestamp, zone: &TimeZone, task: impl Fn(&str) -> Option<TaskId>) -> Question {
-    let mut question = Question { limit: MOST, ..Question::default() };
+/// Parses the typed text into words and filters. An invalid filter counts as a word.
+fn question(text: &str, now: Timestamp, zone: &TimeZone, task: impl Fn(&str) -> Option<TaskId>) -> SearchQuery {
+    let mut question = SearchQuery { limit: MAX_RESULTS, ..SearchQuery::default() };
     let mut words = Vec::new();
     for word in text.split(' ') {
         let narrowed = match word.split_once(':') {

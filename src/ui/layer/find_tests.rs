@@ -2,13 +2,13 @@ use jiff::tz::TimeZone;
 
 use super::*;
 use crate::base::EventId;
-use crate::model::search::Place;
+use crate::model::search::HitKind;
 
 fn now() -> Timestamp {
     "2026-11-16T12:00:00Z".parse().unwrap()
 }
 
-fn nobody(_: &str) -> Option<TaskId> {
+fn no_task(_: &str) -> Option<TaskId> {
     None
 }
 
@@ -21,7 +21,7 @@ fn hit(excerpt: &str) -> Hit {
         task: task(),
         title: "A task".to_owned(),
         event: Some("01KA5M0000000000000000000B".parse::<EventId>().unwrap()),
-        place: Place::Said,
+        place: HitKind::AgentText,
         at: now(),
         excerpt: excerpt.to_owned(),
         marks: Vec::new(),
@@ -29,13 +29,13 @@ fn hit(excerpt: &str) -> Hit {
     }
 }
 
-fn typed(find: &mut Find, text: &str) -> Option<Question> {
+fn typed(find: &mut Find, text: &str) -> Option<SearchQuery> {
     find.field.set(text);
-    find.ask(now(), &TimeZone::UTC, nobody)
+    find.ask(now(), &TimeZone::UTC, no_task)
 }
 
 #[test]
-fn what_narrows_is_taken_out_of_the_words_and_what_does_not_stays_a_word() {
+fn filters_are_parsed_and_invalid_ones_stay_words() {
     let known = |name: &str| (name == "01KA5M00").then(task);
     let question = question("parse since:2d task:01KA5M00 error", now(), &TimeZone::UTC, known);
     assert_eq!(question.words, "parse error");
@@ -47,29 +47,29 @@ fn what_narrows_is_taken_out_of_the_words_and_what_does_not_stays_a_word() {
 }
 
 #[test]
-fn only_the_answer_to_what_is_written_now_is_shown() {
+fn results_of_older_queries_are_ignored() {
     let mut find = Find::default();
     let first = typed(&mut find, "pars").unwrap();
     let second = typed(&mut find, "parser").unwrap();
-    find.answer(&first, Ok(Found { hits: vec![hit("old")], more: false }));
+    find.answer(&first, Ok(SearchResults { hits: vec![hit("old")], more: false }));
     assert!(find.hits().is_empty());
-    assert_eq!(find.state(), "looking…");
-    find.answer(&second, Ok(Found { hits: vec![hit("new")], more: false }));
+    assert_eq!(find.state(), "searching…");
+    find.answer(&second, Ok(SearchResults { hits: vec![hit("new")], more: false }));
     assert_eq!(find.chosen().unwrap().excerpt, "new");
 }
 
 #[test]
-fn an_empty_line_asks_nothing_and_shows_nothing() {
+fn empty_query_shows_nothing() {
     let mut find = Find::default();
     let question = typed(&mut find, "x").unwrap();
-    find.answer(&question, Ok(Found { hits: vec![hit("x")], more: true }));
-    assert_eq!(find.state(), "there is more: another word narrows it");
+    find.answer(&question, Ok(SearchResults { hits: vec![hit("x")], more: true }));
+    assert_eq!(find.state(), "more matches: add a word to narrow it");
     assert_eq!(typed(&mut find, "  "), None);
     assert!(find.hits().is_empty());
 }
 
 #[test]
-fn a_failure_is_said_where_the_list_would_be() {
+fn failed_search_shows_its_reason() {
     let mut find = Find::default();
     let question = typed(&mut find, "x").unwrap();
     find.answer(&question, Err("the disk is gone".to_owned()));

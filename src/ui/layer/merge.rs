@@ -1,37 +1,36 @@
-//! Bringing the work of a task into another branch: what that would do, how it is to be done, and why not.
+//! The state of the merge dialog.
 
 use crate::base::TaskId;
-use crate::engine::review::{Goal, How, MergePreview};
+use crate::engine::review::{MergePreview, MergeStrategy, MergeTarget};
 
-/// The ways to merge, in the order in which they are offered.
-pub const WAYS: [How; 3] = [How::Merge, How::Squash, How::Rebase];
+/// The merge strategies in menu order.
+pub const STRATEGIES: [MergeStrategy; 3] = [MergeStrategy::Merge, MergeStrategy::Squash, MergeStrategy::Rebase];
 
-/// The dialog.
 #[derive(Clone, Debug)]
 pub struct Merge {
     pub task: TaskId,
-    pub goal: Goal,
-    /// Which of [`WAYS`].
-    pub way: usize,
-    /// What it would do. Nothing: that is being found out.
+    pub goal: MergeTarget,
+    /// Index into [`STRATEGIES`].
+    pub selected: usize,
+    /// `None` while it is loading.
     pub preview: Option<Result<MergePreview, String>>,
-    /// What is going on, if something is.
+    /// The operation in progress.
     pub busy: Option<&'static str>,
-    /// Why the last attempt came to nothing.
+    /// Why the last attempt failed.
     pub problem: Option<String>,
 }
 
 impl Merge {
     pub fn new(task: TaskId) -> Self {
-        Self { task, goal: Goal::Above, way: 0, preview: None, busy: None, problem: None }
+        Self { task, goal: MergeTarget::Parent, selected: 0, preview: None, busy: None, problem: None }
     }
 
-    pub fn how(&self) -> How {
-        WAYS[self.way.min(WAYS.len() - 1)]
+    pub fn strategy(&self) -> MergeStrategy {
+        STRATEGIES[self.selected.min(STRATEGIES.len() - 1)]
     }
 
     pub fn step(&mut self, by: isize) {
-        self.way = self.way.saturating_add_signed(by).min(WAYS.len() - 1);
+        self.selected = self.selected.saturating_add_signed(by).min(STRATEGIES.len() - 1);
     }
 
     pub fn ready(&self) -> Option<&MergePreview> {
@@ -42,18 +41,18 @@ impl Merge {
         self.ready().is_some_and(|preview| !preview.conflicts.is_empty())
     }
 
-    /// Asks again what it would do.
+    /// Drops the preview before it is loaded again.
     pub fn refresh(&mut self) {
         self.preview = None;
         self.busy = None;
     }
 }
 
-/// Returns a way in a word, and what it means.
-pub fn words(how: How) -> (&'static str, &'static str) {
+/// Returns the name and the explanation of a strategy.
+pub fn describe(how: MergeStrategy) -> (&'static str, &'static str) {
     match how {
-        How::Merge => ("merge", "a commit that joins the two branches"),
-        How::Squash => ("squash", "one commit with everything"),
-        How::Rebase => ("rebase", "each commit again, on top of the other branch"),
+        MergeStrategy::Merge => ("merge", "merge commit"),
+        MergeStrategy::Squash => ("squash", "one commit with all changes"),
+        MergeStrategy::Rebase => ("rebase", "replay the commits on the target"),
     }
 }

@@ -1,4 +1,4 @@
-//! Drawing of the merge dialog.
+//! Draws the merge dialog.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,55 +9,51 @@ use crate::text::wrap::{self, Break};
 use crate::text::{Row, Span, width};
 use crate::theme::Role;
 use crate::ui::action::Action;
-use crate::ui::layer::merge::{self, Merge, WAYS};
-use crate::ui::layer::view::{middle, open};
+use crate::ui::draw;
+use crate::ui::labels;
+use crate::ui::layer::merge::{self, Merge, STRATEGIES};
+use crate::ui::layer::view::{centred, open};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
-use crate::ui::words as say;
 
-/// How many conflicts are named.
+/// How many conflicts are listed.
 const NAMED: usize = 8;
 
-/// Draws the dialog over `screen`.
 pub fn view(merge: &Merge, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
     let columns = screen.width.saturating_sub(4).min(86);
     let mut page = Page { rows: Vec::new(), room: usize::from(columns.saturating_sub(6)), cx };
     match &merge.preview {
-        None => page.say("Finding out what it would do …", Role::Muted),
+        None => page.say("Preparing the preview …", Role::Muted),
         Some(Err(problem)) => page.say(problem, Role::Error),
         Some(Ok(preview)) => {
             head(&mut page, preview, cx);
             checks(&mut page, preview, cx);
             if !preview.conflicts.is_empty() {
-                solving(&mut page, model);
+                resolve_keys(&mut page, model);
             }
             if preview.ahead > 0 {
-                ways(&mut page, merge);
+                strategies(&mut page, merge);
             }
         }
     }
-    if let Some(landing) = model.world.task(merge.task).and_then(|task| task.landing.as_ref()) {
+    if let Some(landing) = model.project.task(merge.task).and_then(|task| task.last_merge.as_ref()) {
         page.rows.push(Row::blank());
-        let when = say::elapsed(landing.at, cx.now);
+        let when = labels::elapsed(landing.at, cx.now);
         let key = model.key_of(Action::UndoMerge);
-        page.say(
-            &format!("Merged into {} {when} ago; {key} takes that back.", sanitize::line(&landing.target)),
-            Role::Muted,
-        );
+        page.say(&format!("Merged into {} {when} ago; {key} to undo.", sanitize::line(&landing.target)), Role::Muted);
     }
-    if let Some(queued) = model.world.task(merge.task).and_then(|task| task.queued_merge.as_ref()) {
+    if let Some(queued) = model.project.task(merge.task).and_then(|task| task.queued_merge.as_ref()) {
         page.rows.push(Row::blank());
         let key = model.key_of(Action::CancelMerge);
-        let (title, target) = (model.world.title(queued.host), sanitize::line(&queued.target));
-        page.say(&format!("Queued: merged into {target} when \"{title}\" pauses; {key} cancels that."), Role::Waiting);
+        let (title, target) = (model.project.title(queued.host), sanitize::line(&queued.target));
+        page.say(&format!("Queued: merges into {target} when \"{title}\" pauses; {key} to cancel."), Role::Waiting);
     }
     if let Some(problem) = &merge.problem {
         page.rows.push(Row::blank());
-        // What stands above already is not said a second time: there may be no room for it.
-        let said = merge.ready().is_some_and(|preview| preview.dirty.iter().any(|side| side.reason == *problem));
+        // Do not repeat a reason that is listed above: there may be no room for it.
+        let is_listed = merge.ready().is_some_and(|preview| preview.dirty.iter().any(|side| side.reason == *problem));
         let sign = cx.theme.glyphs.failed;
-        let words = if said { format!("Not merged: what is marked {sign} comes first.") } else { problem.clone() };
+        let words = if is_listed { format!("Not merged: fix the items marked {sign} first.") } else { problem.clone() };
         page.say(&words, Role::Error);
     }
     if let Some(busy) = merge.busy {
@@ -65,18 +61,18 @@ pub fn view(merge: &Merge, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
         page.say(busy, Role::Working);
     }
     let rows = u16::try_from(page.rows.len() + 4).unwrap_or(u16::MAX);
-    let area = middle(screen, columns, rows);
-    let inner = open(area, &format!("merge {}", model.world.title(merge.task)), cx, buffer);
+    let area = centred(screen, columns, rows);
+    let inner = open(area, &format!("merge {}", model.project.title(merge.task)), cx, buffer);
     let list = Rect {
         x: inner.x + 2,
         y: inner.y + 1,
         width: inner.width.saturating_sub(3),
         height: inner.height.saturating_sub(1),
     };
-    // What is said last matters most: what does not fit is cut above it.
+    // The last rows matter most: cut at the top.
     let hidden = page.rows.len().saturating_sub(usize::from(list.height));
     for (row, y) in page.rows.iter().skip(hidden).zip(0..list.height) {
-        paint::line(buffer, list, y, &row.line(cx.theme));
+        draw::line(buffer, list, y, &row.line(cx.theme));
     }
 }
 
@@ -91,7 +87,7 @@ impl Page<'_> {
         self.marked(None, words, role);
     }
 
-    /// Adds words behind a sign.
+    /// Adds text after a glyph.
     fn marked(&mut self, sign: Option<(&'static str, Role)>, words: &str, role: Role) {
         let (first, rest) = match sign {
             Some((sign, role)) => {
@@ -139,14 +135,14 @@ fn head(page: &mut Page<'_>, preview: &MergePreview, cx: &Cx<'_>) {
 fn checks(page: &mut Page<'_>, preview: &MergePreview, cx: &Cx<'_>) {
     let target = sanitize::line(&preview.target).into_owned();
     if preview.ahead == 0 {
-        page.open(&format!("there is nothing to merge: {target} has everything"));
+        page.open(&format!("nothing to merge: {target} has all commits"));
     }
     match preview.behind {
         0 => page.good(&format!("up to date with {target}")),
         behind => page.open(&format!("{} behind {target}", text::count(behind, "commit", "commits"))),
     }
     if preview.dirty.is_empty() {
-        page.good("nothing is uncommitted on either side");
+        page.good("no uncommitted changes on either side");
     }
     for side in &preview.dirty {
         page.bad(&side.reason);
@@ -165,23 +161,25 @@ fn checks(page: &mut Page<'_>, preview: &MergePreview, cx: &Cx<'_>) {
     }
     receipt(page, preview, cx);
     match &preview.checkout {
-        Some(path) => page.say(&format!("  {} gets the new files", path.display()), Role::Muted),
-        None => page.say(&format!("  no checkout has {target}: only the branch moves"), Role::Muted),
+        Some(path) => page.say(&format!("  your checkout {} will be updated", path.display()), Role::Muted),
+        None => page.say(&format!("  {target} is not checked out: only the branch moves"), Role::Muted),
     }
 }
 
 fn receipt(page: &mut Page<'_>, preview: &MergePreview, cx: &Cx<'_>) {
     let Some(command) = &preview.verify else {
-        return page.say("  not checked: no `verify` is set", Role::Muted);
+        return page.say("  not verified: no `verify` command is set", Role::Muted);
     };
     let command = sanitize::line(command);
     let Some(receipt) = &preview.receipt else {
-        return page.open(&format!("`{command}` runs first: it has not been run yet"));
+        return page.open(&format!("`{command}` has not run yet: it runs before the merge"));
     };
-    let when = format!("{} ago, took {}", say::elapsed(receipt.at, cx.now), say::duration(receipt.duration_ms));
+    let when = format!("{} ago, took {}", labels::elapsed(receipt.at, cx.now), labels::duration(receipt.duration_ms));
     match (receipt.passed(), preview.fresh) {
         (true, true) => page.good(&format!("`{command}` passed {when}")),
-        (true, false) => page.open(&format!("`{command}` passed {when}, but not with this state: it runs again first")),
+        (true, false) => {
+            page.open(&format!("`{command}` passed {when}, but the work has changed: it runs again first"));
+        }
         (false, _) => {
             page.bad(&format!("`{command}` failed {when}"));
             let last: Vec<&str> = receipt.output.trim_end().lines().rev().take(4).collect();
@@ -194,7 +192,7 @@ fn receipt(page: &mut Page<'_>, preview: &MergePreview, cx: &Cx<'_>) {
 
 fn conflict(page: &mut Page<'_>, conflict: &Conflict, cx: &Cx<'_>) {
     let path = width::visible(&conflict.path.to_string_lossy()).replace('\n', " ");
-    let why = conflict.kind.words();
+    let why = conflict.kind.description();
     let room = page.room.saturating_sub(width::of(why) + 8);
     let name = width::truncate(&path, room, width::Cut::Middle, cx.theme.glyphs.ellipsis).into_owned();
     page.rows.push(Row::new(vec![
@@ -204,18 +202,18 @@ fn conflict(page: &mut Page<'_>, conflict: &Conflict, cx: &Cx<'_>) {
     ]));
 }
 
-/// Says who can solve the conflicts, and how.
-fn solving(page: &mut Page<'_>, model: &Model) {
+/// Adds the keys that resolve the conflicts.
+fn resolve_keys(page: &mut Page<'_>, model: &Model) {
     let (agent, editor) = (model.key_of(Action::TellAgent), model.key_of(Action::SolveConflicts));
-    page.say(&format!("  {agent} lets the agent solve them, {editor} lets you, in $EDITOR"), Role::Muted);
+    page.say(&format!("  {agent}: let the agent resolve, {editor}: resolve in $EDITOR"), Role::Muted);
 }
 
-fn ways(page: &mut Page<'_>, merge: &Merge) {
+fn strategies(page: &mut Page<'_>, merge: &Merge) {
     let glyphs = page.cx.theme.glyphs;
     page.rows.push(Row::blank());
-    for (at, way) in WAYS.iter().enumerate() {
-        let (word, means) = merge::words(*way);
-        let chosen = at == merge.way;
+    for (at, strategy) in STRATEGIES.iter().enumerate() {
+        let (word, means) = merge::describe(*strategy);
+        let chosen = at == merge.selected;
         let sign = if chosen { glyphs.selected } else { " " };
         page.rows.push(Row::new(vec![
             Span::decoration(format!("{sign} "), Role::Accent),

@@ -1,40 +1,39 @@
-//! Going back: the turns of a task, what is to go back, and what that would undo.
+//! The state of the rewind dialog: turns, scope and preview.
 
 use crate::base::{EventId, TaskId, TurnId};
-use crate::engine::review::{Extent, RewindPreview, TurnView};
+use crate::engine::review::{RewindPreview, RewindScope, TurnView};
 use crate::ui::list::Cursor;
 
-/// What a preview is about: the turn after which things would be as they were, and what goes back.
-pub type Aim = (Option<TurnId>, Extent);
+/// The target of a preview: the last turn to keep, and the scope.
+pub type PreviewKey = (Option<TurnId>, RewindScope);
 
-/// The picker.
 #[derive(Clone, Debug)]
-pub struct Rewind {
+pub struct RewindDialog {
     pub task: TaskId,
-    /// Newest first. Nothing: they are being read.
+    /// Newest first. `None` while they are loading.
     pub turns: Option<Result<Vec<TurnView>, String>>,
     pub cursor: Cursor,
-    pub extent: Extent,
-    /// The entry of the transcript that one came from.
+    pub extent: RewindScope,
+    /// The transcript entry that was selected when the dialog opened.
     from: Option<EventId>,
-    /// What was last asked for.
-    asked: Option<Aim>,
-    preview: Option<(Aim, Result<RewindPreview, String>)>,
+    /// The preview requested last.
+    asked: Option<PreviewKey>,
+    preview: Option<(PreviewKey, Result<RewindPreview, String>)>,
 }
 
-impl Rewind {
+impl RewindDialog {
     pub fn new(task: TaskId, from: Option<EventId>) -> Self {
-        let (cursor, extent) = (Cursor::default(), Extent::Both);
+        let (cursor, extent) = (Cursor::default(), RewindScope::Both);
         Self { task, turns: None, cursor, extent, from, asked: None, preview: None }
     }
 
-    /// Takes the turns, oldest first.
-    pub fn take(&mut self, turns: Result<Vec<TurnView>, String>) {
+    /// Takes in the turns, oldest first.
+    pub fn on_turns(&mut self, turns: Result<Vec<TurnView>, String>) {
         self.turns = Some(turns.map(|mut turns| {
             turns.reverse();
             turns
         }));
-        // The newest is where one is; the one before it is the first to go back to.
+        // The newest turn is the current state; the one before it is the first target.
         self.cursor.chosen = usize::from(self.list().len() > 1);
         if let Some(from) = self.from {
             let here = self.list().iter().rposition(|turn| turn.event >= from);
@@ -47,7 +46,7 @@ impl Rewind {
         self.turns.as_ref().and_then(|turns| turns.as_ref().ok()).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns how many lines can be chosen: every turn, and what was before the first.
+    /// Returns the number of lines: every turn, and "before the first turn".
     pub fn len(&self) -> usize {
         self.list().len() + 1
     }
@@ -56,49 +55,49 @@ impl Rewind {
         self.cursor.step(by, self.len());
     }
 
-    /// Returns the chosen turn. Nothing: before the first.
+    /// Returns the selected turn. `None` for "before the first turn".
     pub fn chosen(&self) -> Option<&TurnView> {
         self.list().get(self.cursor.chosen)
     }
 
-    pub fn aim(&self) -> Aim {
+    pub fn target(&self) -> PreviewKey {
         (self.chosen().map(|turn| turn.turn), self.extent)
     }
 
     pub fn next_extent(&mut self) {
         self.extent = match self.extent {
-            Extent::Both => Extent::Conversation,
-            Extent::Conversation => Extent::Files,
-            Extent::Files => Extent::Both,
+            RewindScope::Both => RewindScope::Conversation,
+            RewindScope::Conversation => RewindScope::Files,
+            RewindScope::Files => RewindScope::Both,
         };
     }
 
-    /// Returns what has to be asked for, once.
-    pub fn wants(&mut self) -> Option<Aim> {
-        let aim = self.aim();
-        if !matches!(self.turns, Some(Ok(_))) || self.asked == Some(aim) {
+    /// Returns the preview to load, once per target.
+    pub fn take_preview_request(&mut self) -> Option<PreviewKey> {
+        let target = self.target();
+        if !matches!(self.turns, Some(Ok(_))) || self.asked == Some(target) {
             return None;
         }
-        self.asked = Some(aim);
-        Some(aim)
+        self.asked = Some(target);
+        Some(target)
     }
 
-    pub fn take_preview(&mut self, aim: Aim, preview: Result<RewindPreview, String>) {
-        if self.asked == Some(aim) {
-            self.preview = Some((aim, preview));
+    pub fn on_preview(&mut self, target: PreviewKey, preview: Result<RewindPreview, String>) {
+        if self.asked == Some(target) {
+            self.preview = Some((target, preview));
         }
     }
 
-    /// Returns what going back to the chosen turn would do, as soon as that is known.
+    /// Returns the preview of the selected target, once it is loaded.
     pub fn preview(&self) -> Option<&Result<RewindPreview, String>> {
-        self.preview.as_ref().filter(|(aim, _)| *aim == self.aim()).map(|(_, preview)| preview)
+        self.preview.as_ref().filter(|(target, _)| *target == self.target()).map(|(_, preview)| preview)
     }
 }
 
-pub fn words(extent: Extent) -> &'static str {
+pub fn scope_label(extent: RewindScope) -> &'static str {
     match extent {
-        Extent::Both => "conversation and files",
-        Extent::Conversation => "the conversation alone",
-        Extent::Files => "the files alone",
+        RewindScope::Both => "conversation and files",
+        RewindScope::Conversation => "conversation only",
+        RewindScope::Files => "files only",
     }
 }

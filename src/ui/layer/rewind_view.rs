@@ -1,4 +1,4 @@
-//! Drawing of the picker of turns: the turns, and beside or below them what going back would undo.
+//! Draws the rewind dialog: the turns, and beside or below them a preview of what would be undone.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,22 +8,21 @@ use crate::engine::review::{RewindPreview, TurnView};
 use crate::text::wrap::{self, Break};
 use crate::text::{Row, Span, width};
 use crate::theme::Role;
-use crate::ui::layer::rewind::{self, Rewind};
+use crate::ui::draw;
+use crate::ui::labels;
+use crate::ui::layer::rewind::{self, RewindDialog};
 use crate::ui::layer::view::open;
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
-use crate::ui::words as say;
 
-/// From here on the preview stands beside the turns.
+/// Minimum columns for the preview beside the turns.
 const WIDE: u16 = 100;
-/// How many things of a kind are named, where there is room; where there is less, the next of these.
+/// How many items of a kind are listed; the next smaller number is used if there is less room.
 const NAMED: [usize; 4] = [12, 4, 2, 1];
 
-/// Draws the picker over `screen`.
-pub fn view(picker: &Rewind, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
+pub fn view(picker: &RewindDialog, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
     let area = Rect { y: screen.y + 1, height: screen.height.saturating_sub(2), ..screen };
-    let inner = open(area, &format!("go back in {}", model.world.title(picker.task)), cx, buffer);
+    let inner = open(area, &format!("rewind {}", model.project.title(picker.task)), cx, buffer);
     let (list, preview) = if inner.width >= WIDE {
         let wide = inner.width / 2;
         let right = Rect { x: inner.x + wide + 1, width: inner.width - wide - 1, ..inner };
@@ -35,15 +34,15 @@ pub fn view(picker: &Rewind, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &
     };
     turns(picker, cx, list, buffer);
     let text = Rect { x: preview.x + 2, width: preview.width.saturating_sub(3), ..preview };
-    let rows = fitting(picker, usize::from(text.width), usize::from(text.height), cx);
+    let rows = fit_rows(picker, usize::from(text.width), usize::from(text.height), cx);
     for (row, y) in rows.iter().zip(0..text.height) {
-        paint::line(buffer, text, y, &row.line(cx.theme));
+        draw::line(buffer, text, y, &row.line(cx.theme));
     }
 }
 
-/// Returns what would be undone in so many rows. A small screen does without air first, then without names: what kinds of
-/// things there are, and above all what stays, is said in any case.
-fn fitting(picker: &Rewind, room: usize, height: usize, cx: &Cx<'_>) -> Vec<Row> {
+/// Returns the preview in `height` rows. A small screen drops blank rows first, then item names; the kinds of changes
+/// and what is not affected are always shown.
+fn fit_rows(picker: &RewindDialog, room: usize, height: usize, cx: &Cx<'_>) -> Vec<Row> {
     let whole = rows(picker, room, NAMED[0]);
     if whole.len() <= height {
         return whole;
@@ -64,15 +63,15 @@ fn fitting(picker: &Rewind, room: usize, height: usize, cx: &Cx<'_>) -> Vec<Row>
     std::mem::take(rows)
 }
 
-fn turns(picker: &Rewind, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+fn turns(picker: &RewindDialog, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
     match &picker.turns {
         None => {
-            paint::text(buffer, area, (2, 1), "Reading the turns …", theme.style(Role::Muted));
+            draw::text(buffer, area, (2, 1), "Loading turns …", theme.style(Role::Muted));
             return;
         }
         Some(Err(problem)) => {
-            paint::text(buffer, area, (2, 1), &sanitize::line(problem), theme.style(Role::Error));
+            draw::text(buffer, area, (2, 1), &sanitize::line(problem), theme.style(Role::Error));
             return;
         }
         Some(Ok(_)) => {}
@@ -80,28 +79,28 @@ fn turns(picker: &Rewind, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let height = usize::from(area.height);
     let mut cursor = picker.cursor;
     cursor.top = cursor.chosen.saturating_sub(height / 2);
-    cursor.settle(picker.len(), height);
+    cursor.clamp(picker.len(), height);
     for (at, y) in (cursor.top..picker.len()).zip(0..area.height) {
         let line = Rect { y: area.y + y, height: 1, ..area };
         let row = match picker.list().get(at) {
             Some(turn) => turn_row(turn, at == 0, cx, usize::from(area.width)),
             None => Row::of("     before the first turn", Role::Muted),
         };
-        paint::line(buffer, line, 0, &row.line(theme));
+        draw::line(buffer, line, 0, &row.line(theme));
         if at == picker.cursor.chosen {
-            paint::tint(buffer, line, theme.style(Role::Selection));
+            draw::tint(buffer, line, theme.style(Role::Selection));
         }
     }
-    paint::scrollbar(buffer, area, theme, cursor.top, height, picker.len());
+    draw::scrollbar(buffer, area, theme, cursor.top, height, picker.len());
 }
 
 fn turn_row(turn: &TurnView, newest: bool, cx: &Cx<'_>, columns: usize) -> Row {
     let glyphs = cx.theme.glyphs;
-    let said = sanitize::line(&turn.said).into_owned();
-    let about = if said.trim().is_empty() { turn.calls.join(", ") } else { said };
+    let text = sanitize::line(&turn.text).into_owned();
+    let about = if text.trim().is_empty() { turn.calls.join(", ") } else { text };
     let mut row = Row::new(vec![
         Span::decoration(format!("{:>4} ", turn.number), Role::LineNumber),
-        Span::decoration(format!("{} ", say::time_of_day(turn.at, cx.zone)), Role::Muted),
+        Span::decoration(format!("{} ", labels::time_of_day(turn.at, cx.zone)), Role::Muted),
         Span::decoration(if turn.changed { "± " } else { "  " }, Role::DiffPlus),
     ]);
     if !turn.prompt.is_empty() {
@@ -118,14 +117,14 @@ fn turn_row(turn: &TurnView, newest: bool, cx: &Cx<'_>, columns: usize) -> Row {
     row
 }
 
-fn rows(picker: &Rewind, room: usize, named: usize) -> Vec<Row> {
+fn rows(picker: &RewindDialog, room: usize, named: usize) -> Vec<Row> {
     let mut sheet = Sheet { rows: Vec::new(), room, named };
     let to = picker
         .chosen()
         .map_or_else(|| "before the first turn".to_owned(), |turn| format!("the end of turn {}", turn.number));
-    sheet.say(&format!("Back to {to}: {}", rewind::words(picker.extent)), "", Role::Strong);
+    sheet.say(&format!("Rewind to {to}: {}", rewind::scope_label(picker.extent)), "", Role::Strong);
     match picker.preview() {
-        None if matches!(picker.turns, Some(Ok(_))) => sheet.say("Finding out what it would undo …", "", Role::Muted),
+        None if matches!(picker.turns, Some(Ok(_))) => sheet.say("Preparing the preview …", "", Role::Muted),
         None => {}
         Some(Err(problem)) => sheet.say(problem, "", Role::Error),
         Some(Ok(preview)) => undone(preview, &mut sheet),
@@ -136,7 +135,7 @@ fn rows(picker: &Rewind, room: usize, named: usize) -> Vec<Row> {
 struct Sheet {
     rows: Vec<Row>,
     room: usize,
-    /// How many things of a kind are named.
+    /// How many items of a kind are listed.
     named: usize,
 }
 
@@ -149,12 +148,12 @@ impl Sheet {
         }
     }
 
-    /// Adds a part with its names, if there is anything in it.
+    /// Adds a part with its item names.
     fn part(&mut self, words: &str, names: &[String], role: Role) {
         self.part_of(words, names, names.len(), role);
     }
 
-    /// As [`Sheet::part`], where there are more of them than have names.
+    /// As [`Sheet::part`], for `count` items of which only some have names.
     fn part_of(&mut self, words: &str, names: &[String], count: usize, role: Role) {
         self.rows.push(Row::blank());
         self.say(words, "", role);
@@ -169,15 +168,19 @@ impl Sheet {
 fn undone(preview: &RewindPreview, sheet: &mut Sheet) {
     let before = sheet.rows.len();
     if preview.turns > 0 {
-        let words = text::count(preview.turns, "turn leaves the conversation", "turns leave the conversation");
+        let words = text::count(
+            preview.turns,
+            "turn is removed from the conversation",
+            "turns are removed from the conversation",
+        );
         let read = text::count(preview.read, "message", "messages");
-        let read = format!("with {read} that the agent had read");
+        let read = format!("including {read} that the agent has read");
         sheet.part(&words, if preview.read > 0 { std::slice::from_ref(&read) } else { &[] }, Role::Text);
     }
     let count = preview.files.len() + preview.hidden_files;
     if count > 0 {
         let names: Vec<String> = preview.files.iter().map(|file| file.path.clone()).collect();
-        sheet.part_of(&text::count(count, "file changes back", "files change back"), &names, count, Role::Text);
+        sheet.part_of(&text::count(count, "file is restored", "files are restored"), &names, count, Role::Text);
     }
     if !preview.commits.is_empty() {
         let line = |commit: &crate::engine::review::CommitLine| {
@@ -186,7 +189,7 @@ fn undone(preview: &RewindPreview, sheet: &mut Sheet) {
         };
         let names: Vec<String> = preview.commits.iter().map(line).collect();
         sheet.part(
-            &text::count(names.len(), "commit leaves the branch", "commits leave the branch"),
+            &text::count(names.len(), "commit is removed from the branch", "commits are removed from the branch"),
             &names,
             Role::Text,
         );
@@ -198,15 +201,15 @@ fn undone(preview: &RewindPreview, sheet: &mut Sheet) {
     }
     if !preview.created.is_empty() {
         let names: Vec<String> = preview.created.iter().map(|task| sanitize::line(&task.title).into_owned()).collect();
-        let words = format!("Cannot be undone: {} made", text::count(names.len(), "task was", "tasks were"));
+        let words = format!("Cannot be undone: {} created", text::count(names.len(), "task was", "tasks were"));
         sheet.part(&words, &names, Role::Warn);
     }
     if !preview.stays.is_empty() {
         let named = std::mem::replace(&mut sheet.named, usize::MAX);
-        sheet.part("Stays as it is", &preview.stays, Role::Text);
+        sheet.part("Not affected", &preview.stays, Role::Text);
         sheet.named = named;
     }
     if sheet.rows.len() == before {
-        sheet.part("Nothing would be different.", &[], Role::Muted);
+        sheet.part("Nothing would change.", &[], Role::Muted);
     }
 }

@@ -1,4 +1,4 @@
-//! Drawing of what lies above the panes.
+//! Draws layers.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -9,20 +9,20 @@ use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::action::Action;
+use crate::ui::draw::{self, Edge};
 use crate::ui::field::Field;
+use crate::ui::labels;
 use crate::ui::layer::{
-    Board, BoardKind, Chooser, Confirm, Layer, Pick, Prompt, PromptFor, find_view, merge_view, rewind_view,
+    Board, BoardKind, Chooser, ChooserAction, Confirm, Layer, Prompt, PromptPurpose, find_view, merge_view, rewind_view,
 };
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
-use crate::ui::paint::{self, Edge};
-use crate::ui::words as say;
 
-/// Draws a layer over `screen`. Returns where the cursor is, if text is written in it.
+/// Draws a layer over `screen`. Returns the cursor position if the layer has a text input.
 pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
     match layer {
         Layer::Choose(chooser) => Some(choose(chooser, cx, screen, buffer)),
-        Layer::Find(find) => Some(find_view::view(find, cx, screen, buffer)),
+        Layer::Search(find) => Some(find_view::view(find, cx, screen, buffer)),
         Layer::Prompt(prompt) => Some(self::prompt(prompt, cx, screen, buffer)),
         Layer::Confirm(confirm) => {
             self::confirm(confirm, model, cx, screen, buffer);
@@ -43,8 +43,8 @@ pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
     }
 }
 
-/// Returns a place in the upper middle of the screen.
-pub(super) fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
+/// Returns a centred area in the upper part of the screen.
+pub(super) fn centred(screen: Rect, columns: u16, rows: u16) -> Rect {
     let wide = columns.min(screen.width.saturating_sub(2));
     let high = rows.min(screen.height.saturating_sub(2));
     let x = screen.x + (screen.width - wide) / 2;
@@ -53,17 +53,17 @@ pub(super) fn middle(screen: Rect, columns: u16, rows: u16) -> Rect {
 }
 
 pub(super) fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) -> Rect {
-    paint::clear(buffer, area, cx.theme, Role::Popup);
-    paint::frame(buffer, area, cx.theme, Edge::Focused, &Line::from(title.to_owned()), &Line::default())
+    draw::clear(buffer, area, cx.theme, Role::Popup);
+    draw::frame(buffer, area, cx.theme, Edge::Focused, &Line::from(title.to_owned()), &Line::default())
 }
 
 pub(super) fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Position {
     let theme = cx.theme;
-    paint::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(Role::Accent));
+    draw::text(buffer, area, (1, 0), theme.glyphs.prompt, theme.style(Role::Accent));
     let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(4), height: 1, ..area };
     if field.is_empty() {
-        let placeholder = paint::fit(placeholder, usize::from(inner.width), theme.glyphs);
-        paint::text(buffer, inner, (0, 0), &placeholder, theme.style(Role::Placeholder));
+        let placeholder = draw::fit(placeholder, usize::from(inner.width), theme.glyphs);
+        draw::text(buffer, inner, (0, 0), &placeholder, theme.style(Role::Placeholder));
         return Position::new(inner.x, inner.y);
     }
     let room = usize::from(inner.width).saturating_sub(1);
@@ -71,11 +71,11 @@ pub(super) fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, b
     let shown = width::suffix(&before, room).0.to_owned();
     let column = width::of(&shown);
     let after = width::visible(&field.shown()[field.cursor()..]).into_owned();
-    paint::text(buffer, inner, (0, 0), &format!("{shown}{after}"), theme.style(Role::Text));
+    draw::text(buffer, inner, (0, 0), &format!("{shown}{after}"), theme.style(Role::Text));
     Position::new(inner.x + u16::try_from(column).unwrap_or(0), inner.y)
 }
 
-/// Where a list to choose from lies, and which of its lines is the first that is seen.
+/// The area of a list and its first visible line.
 struct Place {
     frame: Rect,
     list: Rect,
@@ -83,10 +83,10 @@ struct Place {
     top: usize,
 }
 
-fn place(chooser: &Chooser, screen: Rect) -> Place {
+fn chooser_layout(chooser: &Chooser, screen: Rect) -> Place {
     let lines = lines(chooser);
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).clamp(3, 24);
-    let frame = middle(screen, 84, rows + 4);
+    let frame = centred(screen, 84, rows + 4);
     let list = Rect {
         x: frame.x + 1,
         y: frame.y + 3,
@@ -100,55 +100,54 @@ fn place(chooser: &Chooser, screen: Rect) -> Place {
     Place { frame, list, lines, top }
 }
 
-/// What a click on a layer means.
+/// The target of a click on a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hit {
-    /// A line of it.
+pub enum LayerHit {
     Line(usize),
     Yes,
     No,
-    /// The layer, but nothing on it.
+    /// On the layer, but on nothing that can be clicked.
     Nothing,
     Outside,
 }
 
-/// Returns what a click means while `layer` is on top.
-pub fn hit(layer: &Layer, model: &Model, screen: Rect, at: Position) -> Hit {
+/// Returns the target of a click while `layer` is on top.
+pub fn hit(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, at: Position) -> LayerHit {
     let within = |area: Rect, line: Option<usize>| match line {
-        Some(line) => Hit::Line(line),
-        None if area.contains(at) => Hit::Nothing,
-        None => Hit::Outside,
+        Some(line) => LayerHit::Line(line),
+        None if area.contains(at) => LayerHit::Nothing,
+        None => LayerHit::Outside,
     };
     match layer {
-        Layer::Choose(chooser) => within(place(chooser, screen).frame, item_at(chooser, screen, at)),
-        Layer::Find(find) => within(find_view::frame(screen), find_view::hit_at(find, screen, at)),
-        Layer::Prompt(_) => within(middle(screen, 72, 4), None),
+        Layer::Choose(chooser) => within(chooser_layout(chooser, screen).frame, item_at(chooser, screen, at)),
+        Layer::Search(find) => within(find_view::frame(screen), find_view::hit_at(find, screen, at)),
+        Layer::Prompt(_) => within(centred(screen, 72, 4), None),
         Layer::Board(board) => {
             let (area, list, top) = board_place(board, screen);
             let line = list.contains(at).then(|| top + usize::from(at.y - list.y)).filter(|line| *line < board.len);
             within(area, line)
         }
-        // What they would do is said by keys: a click beside the words changes and loses nothing.
-        Layer::Merge(_) | Layer::Rewind(_) => Hit::Nothing,
+        // The merge and rewind dialogs are driven by keys only.
+        Layer::Merge(_) | Layer::Rewind(_) => LayerHit::Nothing,
         Layer::Confirm(confirm) => {
             let (area, text, lines) = confirm_place(confirm, screen);
-            let (yes, no) = confirm_keys(model);
+            let [yes, no] = confirm_buttons(confirm, model, cx);
             let y = text.y + u16::try_from(lines.len() + 1).unwrap_or(0).min(text.height.saturating_sub(1));
             let column = usize::from(at.x.saturating_sub(text.x));
-            let yes_end = width::of(&yes) + YES.len();
+            let yes_end = yes.width() + BUTTON_GAP.len();
             match column {
                 _ if at.y != y || at.x < text.x => within(area, None),
-                column if column < yes_end => Hit::Yes,
-                column if column < yes_end + width::of(&no) + NO.len() => Hit::No,
+                column if column < yes_end => LayerHit::Yes,
+                column if column < yes_end + no.width() => LayerHit::No,
                 _ => within(area, None),
             }
         }
     }
 }
 
-/// Returns which item of a list a place on the screen belongs to.
+/// Returns the item of a list at a position on the screen.
 fn item_at(chooser: &Chooser, screen: Rect, at: Position) -> Option<usize> {
-    let place = place(chooser, screen);
+    let place = chooser_layout(chooser, screen);
     if !place.list.contains(at) {
         return None;
     }
@@ -160,11 +159,11 @@ fn item_at(chooser: &Chooser, screen: Rect, at: Position) -> Option<usize> {
 
 fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Position {
     let theme = cx.theme;
-    let Place { frame, list, lines, top } = place(chooser, screen);
+    let Place { frame, list, lines, top } = chooser_layout(chooser, screen);
     let inner = open(frame, chooser.title, cx, buffer);
     let cursor = input(&chooser.query, chooser.placeholder, cx, inner, buffer);
     if chooser.is_empty() {
-        paint::text(buffer, list, (3, 0), "nothing fits", theme.style(Role::Muted));
+        draw::text(buffer, list, (3, 0), "no match", theme.style(Role::Muted));
         return cursor;
     }
     let height = usize::from(list.height);
@@ -173,31 +172,31 @@ fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> 
         let row = Rect { y: list.y + y, height: 1, ..list };
         match line {
             Shown::Heading(title) => {
-                paint::text(buffer, row, (1, 0), title, theme.style(Role::Title));
+                draw::text(buffer, row, (1, 0), title, theme.style(Role::Title));
             }
             Shown::Item(at) => {
                 let (item, ranges) = items[*at];
-                let note = paint::fit(&item.note, usize::from(list.width) / 2, theme.glyphs).into_owned();
+                let note = draw::fit(&item.note, usize::from(list.width) / 2, theme.glyphs).into_owned();
                 let room = usize::from(list.width).saturating_sub(width::of(&note) + 6);
-                // A colour is chosen by how it looks.
+                // A colour is shown in itself.
                 let role = match item.pick {
-                    Pick::Colour(_, Some(colour)) => words::mark_role(colour),
+                    ChooserAction::Colour(_, Some(colour)) => words::mark_role(colour),
                     _ => Role::Text,
                 };
                 let mut label = words::Row::of(width::visible(&item.label).into_owned(), role);
                 ranges.iter().for_each(|range| label.mark(range.clone(), Role::Match));
                 label.truncate(room, theme.glyphs.ellipsis);
                 let inner = Rect { x: row.x + 3, width: row.width.saturating_sub(3), ..row };
-                paint::line(buffer, inner, 0, &label.line(theme));
+                draw::line(buffer, inner, 0, &label.line(theme));
                 let end = Rect { width: row.width.saturating_sub(2), ..row };
-                paint::right(buffer, end, 0, &note, theme.style(Role::Muted));
+                draw::right(buffer, end, 0, &note, theme.style(Role::Muted));
                 if *at == chooser.cursor.chosen {
-                    paint::tint(buffer, row, theme.style(Role::Selection));
+                    draw::tint(buffer, row, theme.style(Role::Selection));
                 }
             }
         }
     }
-    paint::scrollbar(buffer, list, theme, top, height, lines.len());
+    draw::scrollbar(buffer, list, theme, top, height, lines.len());
     cursor
 }
 
@@ -220,25 +219,22 @@ fn lines(chooser: &Chooser) -> Vec<Shown> {
 }
 
 fn prompt(prompt: &Prompt, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Position {
-    let area = middle(screen, 72, 4);
+    let area = centred(screen, 72, 4);
     let inner = open(area, &prompt.title, cx, buffer);
     let cursor = input(&prompt.field, prompt.placeholder, cx, inner, buffer);
     if let Some(problem) = &prompt.problem {
-        let problem = paint::fit(problem, usize::from(inner.width.saturating_sub(4)), cx.theme.glyphs);
-        paint::text(buffer, inner, (3, 1), &problem, cx.theme.style(Role::Error));
-    } else if matches!(prompt.purpose, PromptFor::NewTask { .. }) {
-        let who = prompt.profile.as_deref().unwrap_or("the usual one");
-        let end = paint::text(buffer, inner, (3, 1), "profile  ", cx.theme.style(Role::Muted));
+        let problem = draw::fit(problem, usize::from(inner.width.saturating_sub(4)), cx.theme.glyphs);
+        draw::text(buffer, inner, (3, 1), &problem, cx.theme.style(Role::Error));
+    } else if matches!(prompt.purpose, PromptPurpose::NewTask { .. }) {
+        let who = prompt.profile.as_deref().unwrap_or("default");
+        let end = draw::text(buffer, inner, (3, 1), "profile  ", cx.theme.style(Role::Muted));
         let at = end.saturating_sub(inner.x);
-        paint::text(buffer, inner, (at, 1), &width::visible(who), cx.theme.style(Role::Text));
+        draw::text(buffer, inner, (at, 1), &width::visible(who), cx.theme.style(Role::Text));
     }
     cursor
 }
 
-const YES: &str = " yes   ";
-const NO: &str = " no";
-
-/// Returns where a confirmation lies, where its words are, and the words.
+/// Returns the area of a confirmation, the area of its text, and the text.
 fn confirm_place(confirm: &Confirm, screen: Rect) -> (Rect, Rect, Vec<words::Row>) {
     let room = usize::from(screen.width.saturating_sub(8)).min(66);
     let lines: Vec<_> = confirm
@@ -249,8 +245,11 @@ fn confirm_place(confirm: &Confirm, screen: Rect) -> (Rect, Rect, Vec<words::Row
             wrap::spans(&line, room, &[], &[], Break::Words)
         })
         .collect();
-    let area =
-        middle(screen, u16::try_from(room + 6).unwrap_or(u16::MAX), u16::try_from(lines.len() + 4).unwrap_or(u16::MAX));
+    let area = centred(
+        screen,
+        u16::try_from(room + 6).unwrap_or(u16::MAX),
+        u16::try_from(lines.len() + 4).unwrap_or(u16::MAX),
+    );
     let text = Rect {
         x: area.x + 3,
         y: area.y + 1,
@@ -260,10 +259,22 @@ fn confirm_place(confirm: &Confirm, screen: Rect) -> (Rect, Rect, Vec<words::Row
     (area, text, lines)
 }
 
-fn confirm_keys(model: &Model) -> (String, String) {
+const BUTTON_GAP: &str = "    ";
+
+/// Returns yes and no with their keys. The default has the sign of the Enter key.
+fn confirm_buttons<'a>(confirm: &Confirm, model: &Model, cx: &Cx<'_>) -> [Line<'a>; 2] {
     let contexts = model.contexts();
-    let key = |action| model.keymap.shown(&contexts, action).map(ToString::to_string).unwrap_or_default();
-    (key(Action::Yes), key(Action::No))
+    let button = |action: Action, word: &str, is_default: bool| {
+        let key = model.keymap.shown(&contexts, action).map(ToString::to_string).unwrap_or_default();
+        let sign = if is_default { format!(" {}", cx.theme.glyphs.enter) } else { String::new() };
+        let role = if is_default { Role::Strong } else { Role::Text };
+        Line::from(vec![
+            Span::styled(key, cx.theme.style(Role::Key)),
+            Span::styled(format!(" {word}{sign}"), cx.theme.style(role)),
+        ])
+    };
+    let is_yes = confirm.is_yes_default();
+    [button(Action::Yes, "yes", is_yes), button(Action::No, "no", !is_yes)]
 }
 
 fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
@@ -271,21 +282,20 @@ fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: 
     let (area, text, lines) = confirm_place(confirm, screen);
     open(area, &confirm.title, cx, buffer);
     for (row, y) in lines.iter().zip(0..text.height) {
-        paint::line(buffer, text, y, &row.line(theme));
+        draw::line(buffer, text, y, &row.line(theme));
     }
-    let (yes, no) = confirm_keys(model);
-    let key = theme.style(Role::Key);
-    let keys = Line::from(vec![Span::styled(yes, key), Span::raw(YES), Span::styled(no, key), Span::raw(NO)]);
+    let [yes, no] = confirm_buttons(confirm, model, cx);
+    let keys: Line<'_> = yes.spans.into_iter().chain([Span::raw(BUTTON_GAP)]).chain(no.spans).collect();
     let y = u16::try_from(lines.len() + 1).unwrap_or(0);
-    paint::line(buffer, text, y.min(text.height.saturating_sub(1)), &keys);
+    draw::line(buffer, text, y.min(text.height.saturating_sub(1)), &keys);
 }
 
-/// Returns where a board lies, where its lines are, and which of them is the first that is seen.
+/// Returns the area of a board, the area of its lines, and the first visible line.
 fn board_place(board: &Board, screen: Rect) -> (Rect, Rect, usize) {
     let area = Rect { y: screen.y + 1, height: screen.height.saturating_sub(2), ..screen };
     let area = match board.kind {
         BoardKind::Agents => area,
-        BoardKind::Settings => middle(area, 72, u16::try_from(board.len + 4).unwrap_or(12)),
+        BoardKind::Settings => centred(area, 72, u16::try_from(board.len + 4).unwrap_or(12)),
     };
     let list = Rect {
         x: area.x + 1,
@@ -319,54 +329,54 @@ fn agents(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut 
         column("tokens/min", 11, Right),
         column("cost", 9, Right)
     );
-    paint::text(buffer, inner, (0, 0), &head, theme.style(Role::Muted));
+    draw::text(buffer, inner, (0, 0), &head, theme.style(Role::Muted));
     if board.tasks.is_empty() {
-        paint::text(buffer, list, (3, 1), "No agent is at work.", theme.style(Role::Muted));
+        draw::text(buffer, list, (3, 1), "No active agents.", theme.style(Role::Muted));
     }
     for ((at, id), y) in board.tasks.iter().enumerate().skip(top).zip(0..list.height) {
-        let Some(task) = model.world.task(*id) else { continue };
+        let Some(task) = model.project.task(*id) else { continue };
         let row = Rect { y: list.y + y, height: 1, ..list };
-        let (sign, role) = say::state(task, *id == model.world.root(), theme.glyphs);
-        paint::text(buffer, row, (1, 0), sign, theme.style(role));
-        let elapsed = task.since.map(|since| say::elapsed(since, cx.now)).unwrap_or_default();
+        let (sign, role) = labels::state(task, *id == model.project.root(), theme.glyphs);
+        draw::text(buffer, row, (1, 0), sign, theme.style(role));
+        let elapsed = task.since.map(|since| labels::elapsed(since, cx.now)).unwrap_or_default();
         let line = format!(
             "{} {} {} {} {} {}",
-            column(&model.world.title(*id), title_room, Left),
-            column(&say::doing(task), 14, Left),
+            column(&model.project.title(*id), title_room, Left),
+            column(&labels::doing(task), 14, Left),
             column(&elapsed, 9, Right),
             column(&task.turns.to_string(), 6, Right),
-            column(&model.pace.per_minute(*id, cx.now).map_or_else(String::new, say::tokens), 11, Right),
+            column(&model.token_rate.per_minute(*id, cx.now).map_or_else(String::new, labels::tokens), 11, Right),
             column(&task.usage.cost().to_string(), 9, Right)
         );
-        paint::text(buffer, row, (3, 0), &line, theme.style(Role::Text));
+        draw::text(buffer, row, (3, 0), &line, theme.style(Role::Text));
         if at == board.cursor.chosen {
-            paint::tint(buffer, row, theme.style(Role::Selection));
+            draw::tint(buffer, row, theme.style(Role::Selection));
         }
     }
-    plight(board, model, cx, list, buffer);
+    draw_stuck_reason(board, model, cx, list, buffer);
 }
 
-/// Says below the lines why the chosen one gets nowhere, where that is so and room is left.
-fn plight(board: &Board, model: &Model, cx: &Cx<'_>, list: Rect, buffer: &mut Buffer) {
+/// Draws below the lines why the selected agent is stuck, if there is room.
+fn draw_stuck_reason(board: &Board, model: &Model, cx: &Cx<'_>, list: Rect, buffer: &mut Buffer) {
     let chosen = board.tasks.get(board.cursor.chosen).copied();
-    let Some(words) = chosen.and_then(|task| model.plight_of(task)) else { return };
+    let Some(words) = chosen.and_then(|task| model.stuck_reason_of(task)) else { return };
     let used = u16::try_from(board.tasks.len()).unwrap_or(u16::MAX).min(list.height);
     let area =
         Rect { x: list.x + 3, y: list.y + used, width: list.width.saturating_sub(6), height: list.height - used };
     let words = [words::Span::new(width::visible(&words).into_owned(), Role::Warn)];
     let rows = wrap::spans(&words, usize::from(area.width).max(1), &[], &[], Break::Words);
     for (row, y) in rows.iter().zip(1..area.height) {
-        paint::line(buffer, area, y, &row.line(cx.theme));
+        draw::line(buffer, area, y, &row.line(cx.theme));
     }
 }
 
-/// Says which model is in use, and which will be.
+/// Returns the current model, or the one from the next start.
 fn model_words(model: &Model) -> String {
-    let now = model.world.project.model.as_deref();
+    let now = model.project.info.model.as_deref();
     let next = model.settings.next_model.as_deref().filter(|next| Some(*next) != now);
     match (now, next) {
-        (now, None) => now.unwrap_or("none is set up").to_owned(),
-        (_, Some(next)) => format!("{next}, from the next start"),
+        (now, None) => now.unwrap_or("not set").to_owned(),
+        (_, Some(next)) => format!("{next} (from the next start)"),
     }
 }
 
@@ -374,7 +384,7 @@ fn settings(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
     let theme = cx.theme;
     let settings = &model.settings;
     let on = |on: bool| if on { "on" } else { "off" }.to_owned();
-    let budget = settings.project_budget.or(model.world.project.budget);
+    let budget = settings.project_budget.or(model.project.info.budget);
     let values = [
         settings.theme.clone(),
         model_words(model),
@@ -388,12 +398,12 @@ fn settings(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
     let lines = crate::ui::update::SETTINGS.iter().zip(values).enumerate().skip(top);
     for ((at, (label, value)), y) in lines.zip(0..list.height) {
         let row = Rect { y: list.y + y, height: 1, ..list };
-        paint::text(buffer, row, (3, 0), label, theme.style(Role::Text));
+        draw::text(buffer, row, (3, 0), label, theme.style(Role::Text));
         let value = crate::base::sanitize::line(&value);
-        let value = paint::fit(&value, usize::from(row.width.saturating_sub(34)), theme.glyphs);
-        paint::text(buffer, row, (32, 0), &value, theme.style(Role::Accent));
+        let value = draw::fit(&value, usize::from(row.width.saturating_sub(34)), theme.glyphs);
+        draw::text(buffer, row, (32, 0), &value, theme.style(Role::Accent));
         if at == board.cursor.chosen {
-            paint::tint(buffer, row, theme.style(Role::Selection));
+            draw::tint(buffer, row, theme.style(Role::Selection));
         }
     }
 }

@@ -1,35 +1,33 @@
-//! What is reviewed: the files that differ, and a mark for each hunk that says whether it is still the same.
+//! The diff under review: changed files, with a mark per change that tells whether it is still the same.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::model::diff::{FileDiff, Line, LineKind};
 
-/// Everything that differs between two moments.
+/// All changes between two states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    pub files: Vec<Changed>,
-    /// Files that differ and are not here.
+    pub files: Vec<ChangedFile>,
+    /// Changed files that were left out.
     pub hidden_files: usize,
 }
 
-/// A file that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedFile {
     pub diff: FileDiff,
-    /// The path, as text.
+    /// The path as text.
     pub name: String,
-    /// What its lines do not show.
+    /// Notes about changes that are not lines, such as a mode.
     pub remarks: Vec<String>,
-    /// For each hunk, a mark for each run of changed lines in it: the same lines have the same one, wherever they have
-    /// moved to and however many unchanged ones are shown around them. Never empty: a file without hunks has one that
-    /// stands for the whole of it.
+    /// For each hunk, a mark for each run of changed lines. The same lines have the same mark, wherever they have moved
+    /// to and however many context lines surround them. Never empty: a file without hunks has one mark for all of it.
     pub marks: Vec<Vec<u64>>,
 }
 
 impl Comparison {
-    /// Takes in files. Reads every line once, so it is done where nobody waits.
+    /// Computes the marks of all files. Reads every line once, so it must not run on the UI thread.
     pub fn new(files: Vec<FileDiff>, hidden_files: usize) -> Self {
-        Self { files: files.into_iter().map(Changed::new).collect(), hidden_files }
+        Self { files: files.into_iter().map(ChangedFile::new).collect(), hidden_files }
     }
 
     pub fn added(&self) -> usize {
@@ -49,23 +47,23 @@ impl Comparison {
     }
 }
 
-impl Changed {
+impl ChangedFile {
     fn new(diff: FileDiff) -> Self {
         let (name, remarks) = (diff.name().into_owned(), diff.remarks());
         Self { marks: marks(&diff, &name, &remarks), name, remarks, diff }
     }
 
-    /// Returns what tells a hunk from the others of the comparison.
+    /// Returns the id of a hunk, unique in the comparison.
     pub fn id(&self, hunk: usize) -> Option<u64> {
         self.marks.get(hunk).and_then(|marks| marks.first()).copied()
     }
 
-    /// Tells whether all of a hunk is among what was seen.
+    /// Returns true if the user has seen the whole hunk.
     pub fn is_seen(&self, hunk: usize, seen: &BTreeSet<u64>) -> bool {
         self.marks.get(hunk).is_some_and(|marks| marks.iter().all(|mark| seen.contains(mark)))
     }
 
-    /// Returns how many hunks were seen.
+    /// Returns the number of seen hunks.
     pub fn seen(&self, seen: &BTreeSet<u64>) -> usize {
         (0..self.marks.len()).filter(|hunk| self.is_seen(*hunk, seen)).count()
     }
@@ -80,7 +78,7 @@ fn marks(diff: &FileDiff, name: &str, remarks: &[String]) -> Vec<Vec<u64>> {
         let mut first = [0; 8];
         first.copy_from_slice(&hash.finalize().as_bytes()[..8]);
         let mark = u64::from_le_bytes(first);
-        // The same change twice in a file is two things to look at.
+        // The same change twice in a file counts as two.
         let before = times.entry(mark).or_default();
         *before += 1;
         mark.wrapping_add(*before - 1)
@@ -99,8 +97,8 @@ fn marks(diff: &FileDiff, name: &str, remarks: &[String]) -> Vec<Vec<u64>> {
         };
         marks.push(changed.map(of).collect());
     }
-    // What is not lines is looked at with the first hunk, or stands for itself.
-    // Where neither lines nor remarks show all of the content, its id stands for it.
+    // Changes that are not lines belong to the first hunk, or form one of their own. If neither lines nor notes show
+    // the whole content, its id stands for it.
     let content = diff.cut.and(diff.new.as_ref()).map(|version| &version.id);
     let is_more = !remarks.is_empty() || content.is_some();
     if marks.is_empty() || is_more {

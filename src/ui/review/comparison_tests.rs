@@ -1,22 +1,22 @@
 use super::*;
-use crate::model::diff::{Cut, Version};
+use crate::model::diff::{CutReason, FileVersion};
 use crate::text::diff::between;
 
 fn lines(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat()
 }
 
-fn compare(old: &str, new: &str, context: usize) -> Changed {
+fn compare(old: &str, new: &str, context: usize) -> ChangedFile {
     let mut comparison = Comparison::new(vec![between("a.txt", old, new, context)], 0);
     comparison.files.remove(0)
 }
 
-fn all(file: &Changed) -> Vec<u64> {
+fn all(file: &ChangedFile) -> Vec<u64> {
     file.marks.iter().flatten().copied().collect()
 }
 
 #[test]
-fn a_change_keeps_its_mark_when_it_moves_and_when_more_is_shown_around_it() {
+fn mark_survives_moves_and_more_context() {
     let old = lines(60);
     let new = old.replace("line 20\n", "twenty\n").replace("line 30\n", "thirty\n");
     let two = compare(&old, &new, 3);
@@ -29,7 +29,7 @@ fn a_change_keeps_its_mark_when_it_moves_and_when_more_is_shown_around_it() {
 }
 
 #[test]
-fn another_word_another_file_and_a_second_time_are_other_marks() {
+fn different_changes_have_different_marks() {
     let old = lines(60);
     let new = old.replace("line 20\n", "twenty\n");
     let mark = all(&compare(&old, &new, 3))[0];
@@ -44,7 +44,7 @@ fn another_word_another_file_and_a_second_time_are_other_marks() {
 }
 
 #[test]
-fn a_hunk_is_seen_when_all_of_it_was() {
+fn hunk_is_seen_when_all_marks_are() {
     let old = lines(30);
     let new = old.replace("line 10\n", "ten\n").replace("line 13\n", "thirteen\n");
     let file = compare(&old, &new, 3);
@@ -57,23 +57,23 @@ fn a_hunk_is_seen_when_all_of_it_was() {
 }
 
 #[test]
-fn a_file_without_lines_can_be_seen_too() {
+fn file_without_lines_can_be_marked_seen() {
     let binary = |note: &str| FileDiff {
-        new: Some(Version::named("a.png")),
+        new: Some(FileVersion::named("a.png")),
         notes: vec![note.to_owned()],
         ..FileDiff::default()
     };
-    let comparison = Comparison::new(vec![binary("not text, 3 B to 4 B"), binary("not text, 3 B to 5 B")], 0);
+    let comparison = Comparison::new(vec![binary("binary, 3 B to 4 B"), binary("binary, 3 B to 5 B")], 0);
     let marks: Vec<_> = comparison.files.iter().map(all).collect();
     assert_eq!((marks[0].len(), marks[1].len()), (1, 1));
     assert_ne!(marks[0], marks[1]);
 }
 
 #[test]
-fn what_neither_lines_nor_sizes_show_is_another_change_all_the_same() {
+fn content_id_distinguishes_invisible_changes() {
     let binary = |id: &str| FileDiff {
-        new: Some(Version { id: id.to_owned(), bytes: 4, ..Version::named("a.png") }),
-        cut: Some(Cut::Binary),
+        new: Some(FileVersion { id: id.to_owned(), bytes: 4, ..FileVersion::named("a.png") }),
+        cut: Some(CutReason::Binary),
         ..FileDiff::default()
     };
     let [one, other] = ["f00", "ba4"].map(|id| all(&Comparison::new(vec![binary(id)], 0).files[0]));
@@ -81,7 +81,7 @@ fn what_neither_lines_nor_sizes_show_is_another_change_all_the_same() {
 
     let old = lines(30);
     let plain = between("run.sh", &old, &old.replace("line 10\n", "ten\n"), 3);
-    let program = FileDiff { notes: vec!["is now a program that can be run".to_owned()], ..plain.clone() };
+    let program = FileDiff { notes: vec!["is now an executable".to_owned()], ..plain.clone() };
     let [plain, program] = [plain, program].map(|file| Comparison::new(vec![file], 0).files.remove(0));
     let seen: BTreeSet<u64> = all(&plain).into_iter().collect();
     assert!(plain.is_seen(0, &seen) && !program.is_seen(0, &seen), "its lines were seen, what it became was not");

@@ -1,5 +1,4 @@
-//! The rows that name things: a file with its state, sizes and what is left to look at, a hunk with its lines, a
-//! remark; and the same as entries of a list.
+//! Rows of files, hunk headings and the file list.
 
 use crate::base::text;
 use crate::model::diff::{FileStatus, LineKind};
@@ -7,23 +6,23 @@ use crate::text::width::{self, Cut};
 use crate::text::{Row, Span};
 use crate::theme::{Glyphs, Role};
 use crate::ui::review::comment::Comment;
-use crate::ui::review::comparison::{Changed, Comparison};
+use crate::ui::review::comparison::{ChangedFile, Comparison};
 use crate::ui::review::notes::TaskNotes;
 
-/// The columns before what is shown: one for the cursor, two for folds.
+/// The columns before the diff: one for the cursor, two for folds.
 pub const INDENT: usize = 3;
 
-/// Makes rows from what is known now.
-pub struct Maker<'a> {
+/// Builds the rows of a comparison.
+pub struct RowBuilder<'a> {
     pub comparison: &'a Comparison,
     pub notes: &'a TaskNotes,
     pub glyphs: &'static Glyphs,
     pub columns: usize,
-    /// Tells whether a hunk of a file is folded.
+    /// Returns true if a hunk of a file is folded.
     pub folded: &'a dyn Fn(usize, usize) -> bool,
 }
 
-/// Returns the letter of what became of a file, and how it is coloured.
+/// Returns the status letter of a file and its role.
 pub fn letter(status: FileStatus) -> (&'static str, Role) {
     match status {
         FileStatus::Modified => ("M", Role::Warn),
@@ -37,8 +36,8 @@ pub fn letter(status: FileStatus) -> (&'static str, Role) {
     }
 }
 
-/// Returns what became of a file in a word or two, where the letter alone does not say it.
-fn words(file: &Changed) -> Option<String> {
+/// Returns the status of a file in words, if the letter is not enough.
+fn words(file: &ChangedFile) -> Option<String> {
     let diff = &file.diff;
     let from = || {
         let path = diff.old.as_ref().map(|old| old.path.to_string_lossy()).unwrap_or_default();
@@ -47,25 +46,25 @@ fn words(file: &Changed) -> Option<String> {
     match diff.status {
         FileStatus::Modified => None,
         FileStatus::Added => Some("new".to_owned()),
-        FileStatus::Untracked => Some("new, not added to git".to_owned()),
+        FileStatus::Untracked => Some("new, untracked".to_owned()),
         FileStatus::Deleted => Some("deleted".to_owned()),
         FileStatus::Renamed => Some(format!("was {}", from())),
         FileStatus::Copied => Some(format!("copy of {}", from())),
-        FileStatus::TypeChanged => Some("another kind of file".to_owned()),
+        FileStatus::TypeChanged => Some("type changed".to_owned()),
         FileStatus::Conflicted => Some("in conflict".to_owned()),
     }
 }
 
-fn path(file: &Changed) -> String {
+fn path(file: &ChangedFile) -> String {
     width::visible(&file.name).replace('\n', " ")
 }
 
-fn comments<'a>(file: &'a Changed, notes: &'a TaskNotes) -> impl Iterator<Item = &'a Comment> {
+fn comments<'a>(file: &'a ChangedFile, notes: &'a TaskNotes) -> impl Iterator<Item = &'a Comment> {
     notes.comments.iter().filter(|comment| comment.path == file.name)
 }
 
-/// Returns a file as a line of a list: its name, and its sizes and state.
-pub fn label(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs) -> (String, String) {
+/// Returns a file as an item of a list: name, and size with state.
+pub fn label(file: &ChangedFile, notes: &TaskNotes, glyphs: &Glyphs) -> (String, String) {
     let (letter, _) = letter(file.diff.status);
     let mut note: String = counts(file).iter().map(|span| span.text.as_ref()).collect();
     let drafts = comments(file, notes).filter(|comment| comment.sent.is_none()).count();
@@ -79,8 +78,8 @@ pub fn label(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs) -> (String, Str
     (format!("{letter} {}", path(file)), format!("{note} {sign}"))
 }
 
-/// Returns how many lines a file gained and lost, if it has lines.
-fn counts(file: &Changed) -> Vec<Span> {
+/// Returns the added and removed lines of a file, if it has lines.
+fn counts(file: &ChangedFile) -> Vec<Span> {
     if file.diff.added + file.diff.removed == 0 {
         return Vec::new();
     }
@@ -90,7 +89,7 @@ fn counts(file: &Changed) -> Vec<Span> {
     ]
 }
 
-/// Fills a row so that `right` ends at its last column but one.
+/// Fills a row so that `right` ends before its last column.
 fn fill(mut row: Row, right: Vec<Span>, columns: usize, glyphs: &Glyphs) -> Row {
     let wide: usize = right.iter().map(Span::width).sum();
     let room = columns.saturating_sub(wide + 2);
@@ -101,14 +100,14 @@ fn fill(mut row: Row, right: Vec<Span>, columns: usize, glyphs: &Glyphs) -> Row 
     row
 }
 
-/// Returns a row of the diff, set in.
-pub fn set_in(mut row: Row) -> Row {
+/// Indents a row of the diff.
+pub fn indent_row(mut row: Row) -> Row {
     row.spans.insert(0, Span::decoration(" ".repeat(INDENT), Role::Text));
     row
 }
 
-impl Maker<'_> {
-    /// Returns the row of a file's name.
+impl RowBuilder<'_> {
+    /// Returns the heading row of a file.
     pub fn name(&self, at: usize, folded: bool) -> Row {
         let Some(file) = self.comparison.files.get(at) else { return Row::blank() };
         let glyphs = self.glyphs;
@@ -139,7 +138,7 @@ impl Maker<'_> {
         fill(row, right, self.columns, glyphs).on(Role::CodeBg)
     }
 
-    /// Returns the row before a hunk.
+    /// Returns the heading row of a hunk.
     pub fn head(&self, file: usize, hunk: usize) -> Row {
         let Some(changed) = self.comparison.files.get(file) else { return Row::blank() };
         let Some(part) = changed.diff.hunks.get(hunk) else { return Row::blank() };
@@ -168,8 +167,8 @@ impl Maker<'_> {
     }
 }
 
-/// Returns a file as a row of the list beside the diff.
-pub fn panel_row(file: &Changed, notes: &TaskNotes, glyphs: &Glyphs, columns: usize) -> Row {
+/// Returns a file as a row of the file list.
+pub fn panel_row(file: &ChangedFile, notes: &TaskNotes, glyphs: &Glyphs, columns: usize) -> Row {
     let (letter, role) = letter(file.diff.status);
     let mut right = counts(file);
     let done = file.seen(&notes.seen) == file.marks.len();

@@ -1,28 +1,28 @@
-//! What is remembered of reviews: which changes were seen, and what is to be said about them. Both survive a restart.
+//! Review notes: seen changes and comments. Both survive a restart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::TaskId;
-use crate::engine::review::Seen;
+use crate::engine::review::ReviewMarks;
 use crate::ui::review::comment::Comment;
 
-/// How many changes are remembered as seen for a task. Beyond that some are forgotten, and are merely new again.
+/// The maximum number of seen marks per task. Beyond it some changes become unseen again.
 const MOST_SEEN: usize = 20_000;
 
-/// The notes about every task.
+/// The notes on all tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Notes {
+pub struct ReviewNotes {
     tasks: BTreeMap<TaskId, TaskNotes>,
 }
 
-/// The notes about one task.
+/// The notes on one task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskNotes {
-    /// The marks of changes that were seen. Kept by the engine, with the state of the files that was looked at.
+    /// The marks of seen changes. Stored by the engine together with the state of the files.
     #[serde(skip)]
     pub seen: BTreeSet<u64>,
     #[serde(skip)]
@@ -33,25 +33,25 @@ pub struct TaskNotes {
 }
 
 impl TaskNotes {
-    /// Returns the remarks that the agent has not been told.
+    /// Returns the unsent comments.
     pub fn drafts(&self) -> impl Iterator<Item = &Comment> {
         self.comments.iter().filter(|comment| comment.sent.is_none())
     }
 
-    /// Takes over what was seen, as it was kept.
-    pub fn recall(&mut self, seen: &Seen) {
+    /// Takes over the stored marks.
+    pub fn load_marks(&mut self, seen: &ReviewMarks) {
         self.seen = seen.hunks.iter().filter_map(|mark| u64::from_str_radix(mark, 16).ok()).collect();
         self.state.clone_from(&seen.state);
     }
 
-    /// Returns what was seen, as it is kept.
-    pub fn seen(&self) -> Seen {
+    /// Returns the marks to store.
+    pub fn review_marks(&self) -> ReviewMarks {
         let hunks = self.seen.iter().take(MOST_SEEN).map(|mark| format!("{mark:016x}")).collect();
-        Seen { state: self.state.clone(), hunks }
+        ReviewMarks { state: self.state.clone(), hunks }
     }
 }
 
-impl Notes {
+impl ReviewNotes {
     pub fn of(&self, task: TaskId) -> Option<&TaskNotes> {
         self.tasks.get(&task)
     }
@@ -60,13 +60,13 @@ impl Notes {
         self.tasks.entry(task).or_default()
     }
 
-    /// Forgets tasks that are gone.
+    /// Drops tasks that no longer exist.
     pub fn retain(&mut self, exists: impl Fn(TaskId) -> bool) {
         self.tasks.retain(|task, _| exists(*task));
     }
 
-    /// Returns the notes as they are kept: what has words.
-    pub fn kept(&self) -> Self {
+    /// Returns the notes to store: comments that are not blank.
+    pub fn to_store(&self) -> Self {
         let mut kept = self.clone();
         for notes in kept.tasks.values_mut() {
             notes.comments.retain(|comment| !comment.text.trim().is_empty());

@@ -1,26 +1,26 @@
-//! What a diff is asked for with.
+//! The request for a diff.
 
 use crate::base::text;
-use crate::engine::review::{Range, TurnView, Whitespace};
+use crate::engine::review::{DiffRange, TurnView, Whitespace};
 
-/// Which two moments are compared, and how. An answer to another question is not looked at.
+/// Which states are compared, and how. A response to another request is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    pub range: Range,
+    pub range: DiffRange,
     pub whitespace: Whitespace,
-    /// Unchanged lines around what changed.
+    /// The number of context lines.
     pub context: u32,
 }
 
 impl Default for Request {
     fn default() -> Self {
-        Self { range: Range::Base, whitespace: Whitespace::Counts, context: 3 }
+        Self { range: DiffRange::Base, whitespace: Whitespace::Counts, context: 3 }
     }
 }
 
-/// Returns a turn in a few words: its number and what it was about.
+/// Returns a turn in a few words: number and subject.
 pub fn turn_words(turn: &TurnView) -> String {
-    let about = if turn.said.trim().is_empty() { turn.calls.join(", ") } else { turn.said.clone() };
+    let about = if turn.text.trim().is_empty() { turn.calls.join(", ") } else { turn.text.clone() };
     let about = text::headline(&crate::base::sanitize::line(&about), 60);
     if about.is_empty() { format!("turn {}", turn.number) } else { format!("turn {}: {about}", turn.number) }
 }

@@ -1,20 +1,20 @@
-//! Remarks: writing them where their lines are, taking them away, and what becomes of them when they are sent.
+//! Comments in a review: writing, deleting, sending and laying them out.
 
 use std::borrow::Cow;
 
 use crate::base::{TaskId, Timestamp};
-use crate::engine::review::Side;
-use crate::text::diff::{At, DiffRows};
+use crate::engine::review::DiffSide;
+use crate::text::diff::{DiffRows, RowContent};
 use crate::text::wrap::{self, Break};
 use crate::text::{Row, Span, width};
 use crate::theme::{Glyphs, Role};
 use crate::ui::field::Field;
 use crate::ui::review::comment::{Comment, number};
-use crate::ui::review::comparison::Changed;
-use crate::ui::review::lay::{Insert, Laid, Mark, Place};
-use crate::ui::review::state::{State, Writing};
+use crate::ui::review::comparison::ChangedFile;
+use crate::ui::review::layout::{Insert, Place, ReviewLayout, ReviewPosition};
+use crate::ui::review::state::{CommentEditor, State};
 
-/// The columns before a remark: those of a diff, and its line numbers.
+/// The columns before a comment: indent and line numbers.
 const INDENT: usize = 8;
 
 impl State {
@@ -22,27 +22,27 @@ impl State {
         self.writing.is_some()
     }
 
-    /// Returns the text that is being written.
+    /// Returns the text of the comment being written.
     pub fn field(&mut self) -> Option<&mut Field> {
         self.writing.as_mut().map(|writing| &mut writing.field)
     }
 
-    /// Returns how wide the text of a remark is in so many columns.
+    /// Returns the text width of a comment in `columns`.
     pub fn text_width(columns: usize) -> usize {
         columns.saturating_sub(INDENT + 4).max(1)
     }
 
-    /// Begins a remark on the chosen lines, or goes on with the one at the cursor.
-    pub fn comment(&mut self, laid: &Laid) {
+    /// Starts a comment on the selected lines, or edits the one under the cursor.
+    pub fn comment(&mut self, layout: &ReviewLayout) {
         let Some(task) = self.task else { return };
         self.finish_writing();
         if let Place::Comment { comment, .. } = self.cursor.place {
             return self.write(task, comment);
         }
-        let Some(fresh) = self.fresh(laid) else { return };
+        let Some(new_comment) = self.new_comment(layout) else { return };
         self.anchor = None;
         let comments = &mut self.notes.of_mut(task).comments;
-        comments.push(fresh);
+        comments.push(new_comment);
         let last = comments.len() - 1;
         self.write(task, last);
     }
@@ -50,20 +50,20 @@ impl State {
     fn write(&mut self, task: TaskId, comment: usize) {
         let Some(found) = self.notes.of_mut(task).comments.get_mut(comment) else { return };
         found.sent = None;
-        self.writing = Some(Writing { comment, field: Field::with(&found.text) });
+        self.writing = Some(CommentEditor { comment, field: Field::with(&found.text) });
         self.cursor.place = Place::Comment { comment, row: 0 };
     }
 
-    /// Returns a remark on what is chosen, without words yet.
-    fn fresh(&self, laid: &Laid) -> Option<Comment> {
-        let file = laid.comparison.files.get(self.cursor.file)?;
-        let (from, to) = self.chosen(laid);
+    /// Returns an empty comment on the selected lines.
+    fn new_comment(&self, layout: &ReviewLayout) -> Option<Comment> {
+        let file = layout.comparison.files.get(self.cursor.file)?;
+        let (from, to) = self.chosen(layout);
         let mut lines: Vec<(usize, usize)> = Vec::new();
         for row in from..=to {
-            let mark = laid.mark(row);
+            let mark = layout.mark(row);
             match mark.place {
                 Place::Line { hunk, line, .. } if mark.file == self.cursor.file => lines.push((hunk, line)),
-                // The head of a hunk stands for all of it.
+                // The heading of a hunk stands for all of it.
                 Place::Head(hunk) if mark.file == self.cursor.file && from == to => {
                     let count = file.diff.hunks.get(hunk).map_or(0, |hunk| hunk.lines.len());
                     lines.extend((0..count).map(|line| (hunk, line)));
@@ -75,7 +75,7 @@ impl State {
         let lines: Vec<_> =
             lines.into_iter().filter_map(|(hunk, line)| file.diff.hunks.get(hunk)?.lines.get(line)).collect();
         let gone = !lines.is_empty() && lines.iter().all(|line| line.new.is_none());
-        let side = if gone { Side::Old } else { Side::New };
+        let side = if gone { DiffSide::Old } else { DiffSide::New };
         let on_side = || lines.iter().filter_map(move |line| Some((number(line, side)?, line.shown().into_owned())));
         let numbers = || on_side().map(|(number, _)| number);
         Some(Comment {
@@ -88,8 +88,8 @@ impl State {
         })
     }
 
-    /// Must be told when the text was changed.
-    pub fn written(&mut self) {
+    /// Called after the text has changed.
+    pub fn on_text_changed(&mut self) {
         if let (Some(task), Some(writing)) = (self.task, &self.writing)
             && let Some(comment) = self.notes.of_mut(task).comments.get_mut(writing.comment)
         {
@@ -98,15 +98,15 @@ impl State {
         }
     }
 
-    /// Puts another text in the place of what is being written.
+    /// Replaces the text of the comment being written.
     pub fn rewrite(&mut self, text: &str) {
         if let Some(writing) = &mut self.writing {
             writing.field.set(text.trim_end());
         }
-        self.written();
+        self.on_text_changed();
     }
 
-    /// Ends writing. What has no words is dropped.
+    /// Stops editing. A blank comment is dropped.
     pub fn finish_writing(&mut self) {
         let (Some(task), Some(writing)) = (self.task, self.writing.take()) else { return };
         let comment = self.notes.of(task).and_then(|notes| notes.comments.get(writing.comment));
@@ -131,7 +131,7 @@ impl State {
         self.unsaved = true;
     }
 
-    /// Takes the remark at the cursor away. Tells whether there was one.
+    /// Deletes the comment under the cursor. Returns true if there is one.
     pub fn remove_comment(&mut self) -> bool {
         let (Some(task), Place::Comment { comment, .. }) = (self.task, self.cursor.place) else { return false };
         self.writing = None;
@@ -139,8 +139,8 @@ impl State {
         true
     }
 
-    /// The remarks that were drafts have been sent. Those of the round before have had their time.
-    pub fn sent(&mut self, task: TaskId, at: Timestamp) {
+    /// Marks all drafts as sent and drops the comments sent before.
+    pub fn mark_sent(&mut self, task: TaskId, at: Timestamp) {
         let notes = self.notes.of_mut(task);
         notes.comments.retain(|comment| comment.sent.is_none());
         notes.comments.iter_mut().for_each(|comment| comment.sent = Some(at));
@@ -150,10 +150,10 @@ impl State {
         self.unsaved = true;
     }
 
-    /// Returns the remarks of a file as rows below their lines.
+    /// Returns the comments of a file as rows below their lines.
     pub(super) fn inserts(
         &self,
-        file: &Changed,
+        file: &ChangedFile,
         rows: &DiffRows,
         columns: usize,
         glyphs: &'static Glyphs,
@@ -163,9 +163,9 @@ impl State {
         here.map(|(at, comment)| {
             let below = comment.place(&file.diff).map(|(hunk, line)| {
                 let row = rows.row_of(hunk, line);
-                // Below all rows of a line that was wrapped.
+                // After all rows of a wrapped line.
                 let same =
-                    |row: &usize| matches!(rows.at(*row), Some(At::Line { line: it, hunk: h, .. }) if (h, it) == (hunk, line));
+                    |row: &usize| matches!(rows.at(*row), Some(RowContent::Line { line: it, hunk: h, .. }) if (h, it) == (hunk, line));
                 (row + 1..rows.len()).take_while(same).last().unwrap_or(row)
             });
             let writing = self.writing.as_ref().filter(|writing| writing.comment == at);
@@ -175,10 +175,10 @@ impl State {
         .collect()
     }
 
-    /// Returns the rows that are chosen, the first and the last.
-    pub fn chosen(&self, laid: &Laid) -> (usize, usize) {
-        let here = laid.row(self.cursor);
-        let other = self.anchor.filter(|anchor| anchor.file == self.cursor.file).map_or(here, |mark| laid.row(mark));
+    /// Returns the first and the last selected row.
+    pub fn chosen(&self, layout: &ReviewLayout) -> (usize, usize) {
+        let here = layout.row(self.cursor);
+        let other = self.anchor.filter(|anchor| anchor.file == self.cursor.file).map_or(here, |mark| layout.row(mark));
         (here.min(other), here.max(other))
     }
 
@@ -194,16 +194,16 @@ impl State {
         self.anchor.take().is_some()
     }
 
-    /// Returns the code of the chosen lines.
-    pub fn chosen_text(&self, laid: &Laid) -> String {
-        let (from, to) = self.chosen(laid);
-        let mut lines: Vec<(Mark, Cow<'_, str>)> = Vec::new();
+    /// Returns the text of the selected lines.
+    pub fn chosen_text(&self, layout: &ReviewLayout) -> String {
+        let (from, to) = self.chosen(layout);
+        let mut lines: Vec<(ReviewPosition, Cow<'_, str>)> = Vec::new();
         for row in from..=to {
-            let mark = laid.mark(row);
+            let mark = layout.mark(row);
             if let Place::Line { hunk, line, .. } = mark.place {
-                let mark = Mark { place: Place::Line { hunk, line, part: 0 }, ..mark };
+                let mark = ReviewPosition { place: Place::Line { hunk, line, part: 0 }, ..mark };
                 let found =
-                    laid.comparison.files.get(mark.file).and_then(|file| file.diff.hunks.get(hunk)?.lines.get(line));
+                    layout.comparison.files.get(mark.file).and_then(|file| file.diff.hunks.get(hunk)?.lines.get(line));
                 if let Some(found) = found.filter(|_| lines.last().is_none_or(|(last, _)| *last != mark)) {
                     lines.push((mark, found.shown()));
                 }
@@ -213,11 +213,11 @@ impl State {
     }
 }
 
-/// Returns a remark as rows, and where its cursor is.
+/// Returns a comment as rows, and the position of its cursor.
 fn rows(
     comment: &Comment,
-    adrift: bool,
-    writing: Option<&Writing>,
+    is_orphaned: bool,
+    writing: Option<&CommentEditor>,
     columns: usize,
     glyphs: &'static Glyphs,
 ) -> (Vec<Row>, Option<(usize, usize)>) {
@@ -229,10 +229,10 @@ fn rows(
     let bar = || Span::decoration(format!("{}{} ", " ".repeat(INDENT), glyphs.selected), role);
     let state = match (writing, comment.sent) {
         (Some(_), _) => "writing",
-        (None, None) => "not sent yet",
+        (None, None) => "draft",
         (None, Some(_)) => "sent",
     };
-    let gone = if adrift && comment.lines.is_some() { ", no longer here" } else { "" };
+    let gone = if is_orphaned && comment.lines.is_some() { " (no longer in the diff)" } else { "" };
     let head = format!("{}{gone} {} {state}", comment.about(), glyphs.dot);
     let mut rows = vec![Row::new(vec![bar(), Span::decoration(head, Role::Muted)])];
     let room = State::text_width(columns);
@@ -248,10 +248,10 @@ fn rows(
         return (rows, None);
     };
     let field = &writing.field;
-    let laid = field.rows(room);
-    let (cursor_row, column) = laid.place(field.shown(), field.cursor());
+    let layout = field.rows(room);
+    let (cursor_row, column) = layout.place(field.shown(), field.cursor());
     let cursor = (rows.len() + cursor_row, INDENT + 2 + column);
-    for range in laid.iter() {
+    for range in layout.iter() {
         let shown = field.shown()[range.clone()].trim_end_matches('\n').replace('\t', " ");
         rows.push(Row::new(vec![bar(), Span::new(width::visible(&shown).into_owned(), Role::Text)]));
     }

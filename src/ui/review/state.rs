@@ -1,83 +1,81 @@
-//! What the review remembers: the comparison, the place in it, folds and notes.
+//! The state of a review: comparison, position, folds and notes.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::base::TaskId;
-use crate::engine::review::{Range, Seen};
+use crate::engine::review::{DiffRange, ReviewMarks};
 use crate::text::Page;
 use crate::text::diff::{DiffOptions, DiffRows, Heads, Sides};
 use crate::theme::Glyphs;
 use crate::ui::field::Field;
-use crate::ui::review::comparison::{Changed, Comparison};
-use crate::ui::review::files::{INDENT, Maker};
-use crate::ui::review::lay::{Laid, Mark, Place};
-use crate::ui::review::notes::{Notes, TaskNotes};
+use crate::ui::review::comparison::{ChangedFile, Comparison};
+use crate::ui::review::files::{INDENT, RowBuilder};
+use crate::ui::review::layout::{Place, ReviewLayout, ReviewPosition};
+use crate::ui::review::notes::{ReviewNotes, TaskNotes};
 use crate::ui::review::range::Request;
 
-/// A file with more lines than this is folded at first.
+/// Larger files are folded at first.
 const LARGE: usize = 60_000;
-/// So many lines are unfolded at first; the files behind them are folded.
+/// The total lines that are unfolded at first.
 const UNFOLDED: usize = 200_000;
 
-/// What can be folded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fold {
+pub enum FoldKey {
     File(String),
-    /// A hunk, by its id.
+    /// By the id of the hunk.
     Hunk(u64),
 }
 
-/// A remark that is being written.
+/// The comment being written.
 #[derive(Clone, Debug)]
-pub struct Writing {
-    /// Which one, of those of the task.
+pub struct CommentEditor {
+    /// Its index among the comments of the task.
     pub comment: usize,
     pub field: Field,
 }
 
-/// A file as it was last laid out, and for what.
+/// A cached file layout and its inputs.
 type Plan = (PlanKey, Arc<DiffRows>);
 
-/// The review.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub struct State {
     pub(super) task: Option<TaskId>,
     pub(super) request: Request,
     pub(super) loaded: Option<Result<Arc<Comparison>, String>>,
-    /// What the two sides are called.
+    /// The names of the two sides.
     pub(super) sides_named: (String, String),
-    /// The state of the files on the new side.
-    pub(super) looked_at: Option<String>,
+    /// The state id of the files on the new side.
+    pub(super) shown_tree: Option<String>,
     loading: bool,
-    /// What is loaded is no longer so.
+    /// Whether the loaded comparison is out of date.
     stale: bool,
     pub sides: Sides,
-    pub(super) folded: BTreeSet<Fold>,
-    pub(super) cursor: Mark,
-    /// How far below the first row of the screen the cursor is.
+    pub(super) folded: BTreeSet<FoldKey>,
+    pub(super) cursor: ReviewPosition,
+    /// The distance of the cursor from the first visible row.
     pub(super) offset: usize,
-    /// The other end of the lines that are being chosen.
-    pub(super) anchor: Option<Mark>,
-    pub(super) writing: Option<Writing>,
-    pub(super) notes: Notes,
+    /// The other end of the line selection.
+    pub(super) anchor: Option<ReviewPosition>,
+    pub(super) writing: Option<CommentEditor>,
+    pub(super) notes: ReviewNotes,
     pub(super) unsaved: bool,
-    /// Set when what was seen differs from what was last kept.
+    /// Set when the seen marks differ from the saved ones.
     pub(super) seen_unsaved: bool,
     plans: RefCell<Vec<Option<Plan>>>,
 }
 
 impl Clone for State {
-    /// A copy lays itself out again.
+    /// Returns a copy without cached layouts.
     fn clone(&self) -> Self {
         Self {
             task: self.task,
             request: self.request,
             loaded: self.loaded.clone(),
             sides_named: self.sides_named.clone(),
-            looked_at: self.looked_at.clone(),
+            shown_tree: self.shown_tree.clone(),
             loading: self.loading,
             stale: self.stale,
             sides: self.sides,
@@ -94,7 +92,7 @@ impl Clone for State {
     }
 }
 
-/// What the rows of a file depend on.
+/// The inputs of a file layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PlanKey {
     columns: usize,
@@ -104,11 +102,11 @@ struct PlanKey {
 }
 
 impl State {
-    pub fn new(notes: Notes) -> Self {
+    pub fn new(notes: ReviewNotes) -> Self {
         Self { notes, ..Self::default() }
     }
 
-    /// Returns what has to be asked for to show the work of `task`.
+    /// Returns the request to send, if the diff of `task` has to be loaded.
     pub fn wants(&mut self, task: TaskId) -> Option<Request> {
         if self.task == Some(task) && (self.loading || self.loaded.is_some()) {
             let stale = std::mem::take(&mut self.stale) && !self.loading;
@@ -117,32 +115,32 @@ impl State {
         }
         self.leave();
         self.task = Some(task);
-        self.request.range = Range::Base;
+        self.request.range = DiffRange::Base;
         self.loading = true;
         Some(self.request)
     }
 
-    /// Forgets the comparison; options and notes stay.
+    /// Drops the comparison; options and notes stay.
     fn leave(&mut self) {
         self.finish_writing();
         self.loaded = None;
         self.loading = false;
         self.stale = false;
         self.folded.clear();
-        self.cursor = Mark::default();
+        self.cursor = ReviewPosition::default();
         self.offset = 0;
         self.anchor = None;
         self.plans.get_mut().clear();
     }
 
-    /// Asks for the same again and keeps what is shown until it is there.
+    /// Returns the request to load the same comparison again. The old one stays visible until then.
     pub fn reload(&mut self) -> Request {
         self.loading = true;
         self.request
     }
 
-    /// Asks for something else. The place is lost when other moments are compared, since it is another diff.
-    pub fn ask(&mut self, request: Request) -> Request {
+    /// Returns the request for another comparison. Another range drops the position, since it is another diff.
+    pub fn set_request(&mut self, request: Request) -> Request {
         if request.range != self.request.range {
             let task = self.task;
             self.leave();
@@ -161,19 +159,19 @@ impl State {
         self.task
     }
 
-    /// What is known of `task` is no longer so: it is asked for again when it is looked at.
-    pub fn outdated(&mut self, task: TaskId) {
+    /// Marks the comparison of `task` as out of date, to be loaded when it is shown again.
+    pub fn mark_stale(&mut self, task: TaskId) {
         self.stale |= self.task == Some(task);
     }
 
-    /// Forgets everything that was read.
+    /// Drops everything that was loaded.
     pub fn forget(&mut self) {
         self.leave();
         self.task = None;
     }
 
-    /// Takes what was asked for. Answers to older questions are passed over.
-    pub fn take(&mut self, task: TaskId, request: Request, answer: Result<Answer, String>) {
+    /// Takes in a response. Responses to older requests are ignored.
+    pub fn on_diff(&mut self, task: TaskId, request: Request, answer: Result<Answer, String>) {
         if self.task != Some(task) || self.request != request {
             return;
         }
@@ -182,23 +180,23 @@ impl State {
         let before = self.comparison();
         let loaded = answer.map(|answer| {
             self.sides_named = (answer.old, answer.new);
-            self.looked_at = answer.state;
+            self.shown_tree = answer.state;
             if !self.seen_unsaved {
-                self.notes.of_mut(task).recall(&answer.seen);
+                self.notes.of_mut(task).load_marks(&answer.seen);
             }
             answer.comparison
         });
         if let (Some(before), Ok(now)) = (&before, &loaded) {
-            self.cursor = moved(self.cursor, before, now);
-            self.anchor = self.anchor.map(|mark| moved(mark, before, now));
+            self.cursor = relocate(self.cursor, before, now);
+            self.anchor = self.anchor.map(|mark| relocate(mark, before, now));
         } else if let Ok(now) = &loaded {
-            self.fold_at_first(now);
+            self.fold_initially(now);
         }
         self.loaded = Some(loaded);
     }
 
-    /// Folds what was seen, and what is too much to be read in one go.
-    fn fold_at_first(&mut self, comparison: &Comparison) {
+    /// Folds seen changes and large files.
+    fn fold_initially(&mut self, comparison: &Comparison) {
         let none = TaskNotes::default();
         let notes = self.task.and_then(|task| self.notes.of(task)).unwrap_or(&none);
         let mut lines = 0;
@@ -207,10 +205,10 @@ impl State {
             lines += here;
             let seen = file.seen(&notes.seen);
             if here > LARGE || lines > UNFOLDED || seen == file.marks.len() {
-                self.folded.insert(Fold::File(file.name.clone()));
+                self.folded.insert(FoldKey::File(file.name.clone()));
             }
             let seen = (0..file.marks.len()).filter(|hunk| file.is_seen(*hunk, &notes.seen));
-            self.folded.extend(seen.filter_map(|hunk| file.id(hunk)).map(Fold::Hunk));
+            self.folded.extend(seen.filter_map(|hunk| file.id(hunk)).map(FoldKey::Hunk));
         }
     }
 
@@ -222,61 +220,61 @@ impl State {
         self.loaded.as_ref().and_then(|loaded| loaded.as_ref().err().map(String::as_str))
     }
 
-    /// Returns the state of the files that is looked at, for whoever is told what was seen.
-    pub fn looked_at(&self) -> Option<&str> {
-        self.looked_at.as_deref()
+    /// Returns the state id of the shown files.
+    pub fn shown_tree(&self) -> Option<&str> {
+        self.shown_tree.as_deref()
     }
 
-    /// Returns the notes about the task that is looked at.
+    /// Returns the notes on the shown task.
     pub fn notes(&self) -> Option<&TaskNotes> {
         self.task.and_then(|task| self.notes.of(task))
     }
 
-    /// Returns the notes of every task, if they differ from what was last kept.
-    pub fn take_unsaved(&mut self) -> Option<Notes> {
-        std::mem::take(&mut self.unsaved).then(|| self.notes.kept())
+    /// Returns the notes of all tasks if they differ from the saved ones.
+    pub fn take_unsaved(&mut self) -> Option<ReviewNotes> {
+        std::mem::take(&mut self.unsaved).then(|| self.notes.to_store())
     }
 
-    /// Returns what was seen of the task that is looked at, if that differs from what was last kept.
-    pub fn take_seen(&mut self) -> Option<(TaskId, Seen)> {
+    /// Returns the seen marks of the shown task if they differ from the saved ones.
+    pub fn take_seen(&mut self) -> Option<(TaskId, ReviewMarks)> {
         let task = self.task.filter(|_| self.seen_unsaved)?;
         self.seen_unsaved = false;
-        // Without the state that was looked at nothing can be kept.
-        self.notes.of(task).map(TaskNotes::seen).filter(|seen| seen.state.is_some()).map(|seen| (task, seen))
+        // Marks without a state id cannot be stored.
+        self.notes.of(task).map(TaskNotes::review_marks).filter(|seen| seen.state.is_some()).map(|seen| (task, seen))
     }
 
-    /// Remembers that the files were looked at in the state that is shown: what is new is told from there.
-    pub fn look(&mut self) {
-        if let (Some(task), Some(state)) = (self.task, self.looked_at.clone()) {
+    /// Records the shown state as reviewed, as the base for "new since the last review".
+    pub fn mark_reviewed(&mut self) {
+        if let (Some(task), Some(state)) = (self.task, self.shown_tree.clone()) {
             self.notes.of_mut(task).state = Some(state);
             self.seen_unsaved = true;
         }
     }
 
-    /// Forgets the notes of tasks that are gone.
+    /// Drops the notes of tasks that no longer exist.
     pub fn retain(&mut self, exists: impl Fn(TaskId) -> bool) {
         self.notes.retain(exists);
         self.unsaved = true;
     }
 
-    pub(super) fn is_hunk_folded(&self, file: &Changed, hunk: usize) -> bool {
-        file.id(hunk).is_some_and(|id| self.folded.contains(&Fold::Hunk(id)))
+    pub(super) fn is_hunk_folded(&self, file: &ChangedFile, hunk: usize) -> bool {
+        file.id(hunk).is_some_and(|id| self.folded.contains(&FoldKey::Hunk(id)))
     }
 
-    pub(super) fn is_file_folded(&self, file: &Changed) -> bool {
-        // A look-up without owning the name is not worth a type of its own: there are few folds.
-        self.folded.contains(&Fold::File(file.name.clone()))
+    pub(super) fn is_file_folded(&self, file: &ChangedFile) -> bool {
+        // A lookup without cloning the name is not worth a type of its own: there are few folds.
+        self.folded.contains(&FoldKey::File(file.name.clone()))
     }
 
-    /// Lays out what is there in so many columns. What has not changed since the last time is not planned again.
-    pub fn laid(&self, columns: usize, glyphs: &'static Glyphs) -> Laid {
-        let Some(comparison) = self.comparison() else { return Laid::default() };
-        let mut laid = Laid::new(Arc::clone(&comparison), columns);
+    /// Lays out the comparison in `columns`, reusing cached file layouts.
+    pub fn layout(&self, columns: usize, glyphs: &'static Glyphs) -> ReviewLayout {
+        let Some(comparison) = self.comparison() else { return ReviewLayout::default() };
+        let mut layout = ReviewLayout::new(Arc::clone(&comparison), columns);
         let mut plans = self.plans.borrow_mut();
         plans.resize_with(comparison.files.len(), || None);
         for (at, file) in comparison.files.iter().enumerate() {
             if self.is_file_folded(file) {
-                laid.push(None, Vec::new());
+                layout.push(None, Vec::new());
                 continue;
             }
             let folded: Vec<usize> = (0..file.marks.len()).filter(|hunk| self.is_hunk_folded(file, *hunk)).collect();
@@ -298,45 +296,50 @@ impl State {
                 }
             };
             let inserts = self.inserts(file, &rows, columns, glyphs);
-            laid.push(Some(rows), inserts);
+            layout.push(Some(rows), inserts);
         }
-        laid
+        layout
     }
 
     pub fn forget_layout(&self) {
         self.plans.borrow_mut().clear();
     }
 
-    /// Calls `with` with what makes rows.
-    pub(super) fn maker<T>(&self, laid: &Laid, glyphs: &'static Glyphs, with: impl FnOnce(&Maker<'_>) -> T) -> T {
+    /// Calls `with` with a row builder.
+    pub(super) fn with_row_builder<T>(
+        &self,
+        layout: &ReviewLayout,
+        glyphs: &'static Glyphs,
+        with: impl FnOnce(&RowBuilder<'_>) -> T,
+    ) -> T {
         let none = TaskNotes::default();
-        let comparison = &laid.comparison;
+        let comparison = &layout.comparison;
         let folded =
             |file: usize, hunk: usize| comparison.files.get(file).is_some_and(|file| self.is_hunk_folded(file, hunk));
         let notes = self.notes().unwrap_or(&none);
-        with(&Maker { comparison, notes, glyphs, columns: laid.columns, folded: &folded })
+        with(&RowBuilder { comparison, notes, glyphs, columns: layout.columns, folded: &folded })
     }
 }
 
-/// What was asked for.
+/// A loaded diff.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub comparison: Arc<Comparison>,
-    /// What the two sides are called.
+    /// The names of the two sides.
     pub old: String,
     pub new: String,
-    /// The state of the files on the new side.
+    /// The state id of the files on the new side.
     pub state: Option<String>,
-    /// What the person had seen before.
-    pub seen: Seen,
+    /// The stored marks of seen changes.
+    pub seen: ReviewMarks,
 }
 
-/// Finds a place again in a newer diff: the same hunk, or the same line of the same file, or the file.
-fn moved(mark: Mark, before: &Comparison, now: &Comparison) -> Mark {
-    let Some(old) = before.files.get(mark.file) else { return Mark::default() };
+/// Finds a position again in a newer diff: the same hunk, else the nearest line of the same file, else the file.
+fn relocate(mark: ReviewPosition, before: &Comparison, now: &Comparison) -> ReviewPosition {
+    let Some(old) = before.files.get(mark.file) else { return ReviewPosition::default() };
     let Some(file) = now.files.iter().position(|file| file.name == old.name) else {
         let file = mark.file.min(now.files.len().saturating_sub(1));
-        return Mark { file, place: Place::Name };
+        return ReviewPosition { file, place: Place::Name };
     };
     let new = &now.files[file];
     let place = match mark.place {
@@ -357,7 +360,7 @@ fn moved(mark: Mark, before: &Comparison, now: &Comparison) -> Mark {
         Place::Comment { .. } => mark.place,
         Place::Name | Place::Note(_) | Place::End => Place::Name,
     };
-    Mark { file, place }
+    ReviewPosition { file, place }
 }
 
 #[cfg(test)]

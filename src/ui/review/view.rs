@@ -1,4 +1,4 @@
-//! Drawing of the review: what is compared, the files, and the rows that are looked at.
+//! Draws the review: what is compared, the file list and the diff.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -6,20 +6,20 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::base::text;
-use crate::engine::review::{Range, Whitespace};
+use crate::engine::review::{DiffRange, Whitespace};
 use crate::text::Row;
 use crate::theme::Role;
+use crate::ui::draw;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
 use crate::ui::review::files;
-use crate::ui::review::lay::{Laid, Mark, Place};
+use crate::ui::review::layout::{Place, ReviewLayout, ReviewPosition};
 use crate::ui::review::state::State;
 use crate::ui::transcript;
 
-/// From here on the files stand in a list beside the diff.
+/// Minimum columns for the file list beside the diff.
 const WITH_LIST: u16 = 130;
 
-/// Where the parts of the review are.
+/// The areas of a review.
 struct Places {
     bar: Rect,
     files: Rect,
@@ -41,22 +41,22 @@ fn places(state: &State, area: Rect) -> Places {
     Places { bar, files, rule, list }
 }
 
-/// Returns where the rows of the diff are drawn in the place of the whole review.
+/// Returns the area of the diff rows within the review.
 pub fn list_area(state: &State, area: Rect) -> Rect {
     places(state, area).list
 }
 
-/// What the drawing needs besides.
+/// Everything drawing needs besides the state.
 #[derive(Clone, Copy, Debug)]
 pub struct With<'a> {
     pub focused: bool,
-    /// What is looked for, in small letters.
+    /// The search text in lower case.
     pub needle: &'a str,
-    /// The key that sends remarks.
+    /// The key that sends comments.
     pub send: &'a str,
 }
 
-/// Draws the review. Returns where the cursor is, if a remark is being written.
+/// Draws the review. Returns the cursor position while the user writes a comment.
 pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     if area.is_empty() {
         return None;
@@ -73,31 +73,31 @@ pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut
     bar(state, with, cx, places.bar, buffer);
     if comparison.is_empty() {
         let words = match state.request.range {
-            Range::Base => "Nothing has changed.",
-            Range::Turn { .. } => "This turn changed no file.",
-            Range::Edit { .. } => "This edit changed no file.",
-            Range::Between { .. } => "Nothing has changed between these turns.",
-            Range::Since { .. } | Range::Look => "Nothing has changed since.",
+            DiffRange::Base => "No changes.",
+            DiffRange::Turn { .. } => "This turn changed no file.",
+            DiffRange::Edit { .. } => "This edit changed no file.",
+            DiffRange::Between { .. } => "No changes between these turns.",
+            DiffRange::Since { .. } | DiffRange::SinceReview => "No changes since then.",
         };
         say(words, Role::Muted, cx, places.list, buffer);
         return None;
     }
-    let laid = state.laid(usize::from(places.list.width), cx.theme.glyphs);
+    let layout = state.layout(usize::from(places.list.width), cx.theme.glyphs);
     if !places.files.is_empty() {
-        panel(state, &laid, cx, &places, buffer);
+        panel(state, &layout, cx, &places, buffer);
     }
-    rows(state, &laid, with, cx, places.list, buffer)
+    rows(state, &layout, with, cx, places.list, buffer)
 }
 
 fn say(words: &str, role: Role, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let lines = transcript::plain(words, role, usize::from(area.width).saturating_sub(6));
     for (row, y) in lines.iter().zip(area.height / 3..area.height) {
         let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(3), ..area };
-        paint::line(buffer, inner, y, &row.line(cx.theme));
+        draw::line(buffer, inner, y, &row.line(cx.theme));
     }
 }
 
-/// Draws the line that says what is compared, how much that is, and how much of it is left.
+/// Draws the line with the compared sides, the size and the progress.
 fn bar(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
     let Some(comparison) = state.comparison() else { return };
@@ -135,65 +135,72 @@ fn bar(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buff
     }
     let mut flags = Vec::new();
     if state.request.whitespace != Whitespace::Counts {
-        flags.push("spaces ignored".to_owned());
+        flags.push("whitespace ignored".to_owned());
     }
     if state.request.context != 3 {
-        flags.push(format!("{} lines around", state.request.context));
+        flags.push(format!("context {}", state.request.context));
     }
     let right = Span::styled(flags.join(", "), theme.style(Role::Warn));
-    let end = paint::line(buffer, area, 0, &paint::cut(&Line::from(left), usize::from(area.width), theme.glyphs));
+    let end = draw::line(buffer, area, 0, &draw::cut(&Line::from(left), usize::from(area.width), theme.glyphs));
     let wide = u16::try_from(right.width()).unwrap_or(u16::MAX);
     if wide > 0 && end + wide + 2 < area.right() {
         buffer.set_span(area.right() - wide - 1, area.y, &right, wide);
     }
 }
 
-/// Draws the list of files.
-fn panel(state: &State, laid: &Laid, cx: &Cx<'_>, places: &Places, buffer: &mut Buffer) {
+/// Draws the file list.
+fn panel(state: &State, layout: &ReviewLayout, cx: &Cx<'_>, places: &Places, buffer: &mut Buffer) {
     let theme = cx.theme;
     let none = crate::ui::review::TaskNotes::default();
     let notes = state.notes().unwrap_or(&none);
-    let list = &laid.comparison.files;
+    let list = &layout.comparison.files;
     let height = usize::from(places.files.height);
     let top = state.cursor.file.saturating_sub(height / 2).min(list.len().saturating_sub(height));
     for ((at, file), y) in list.iter().enumerate().skip(top).zip(0..places.files.height) {
         let line = Rect { y: places.files.y + y, height: 1, ..places.files };
         let row = files::panel_row(file, notes, theme.glyphs, usize::from(line.width));
-        paint::line(buffer, line, 0, &row.line(theme));
+        draw::line(buffer, line, 0, &row.line(theme));
         if at == state.cursor.file {
-            paint::tint(buffer, line, theme.style(Role::SelectionDim));
+            draw::tint(buffer, line, theme.style(Role::SelectionDim));
         }
     }
     for y in 0..places.rule.height {
-        paint::text(buffer, places.rule, (0, y), theme.glyphs.vertical, theme.style(Role::Border));
+        draw::text(buffer, places.rule, (0, y), theme.glyphs.vertical, theme.style(Role::Border));
     }
 }
 
-fn rows(state: &State, laid: &Laid, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+fn rows(
+    state: &State,
+    layout: &ReviewLayout,
+    with: With<'_>,
+    cx: &Cx<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let theme = cx.theme;
     let height = usize::from(area.height);
-    let (row, top) = state.place(laid, height);
-    let made = state.maker(laid, theme.glyphs, |make| {
-        let mut made = laid.window(top..top + height, make);
-        // Whoever reads in the middle of a file still sees which one it is.
+    let (row, top) = state.place(layout, height);
+    let made = state.with_row_builder(layout, theme.glyphs, |make| {
+        let mut made = layout.window(top..top + height, make);
+        // In the middle of a file, pin its heading.
         if let Some((mark, first)) = made.first_mut().filter(|(mark, _)| mark.place != Place::Name && row > top) {
             *first = make.name(mark.file, false);
         }
         made
     });
-    let (from, to) = state.chosen(laid);
+    let (from, to) = state.chosen(layout);
     for ((at, (_, made)), y) in made.iter().enumerate().zip(0..area.height) {
         let line = Rect { y: area.y + y, height: 1, ..area };
         draw(made, with.needle, cx, line, buffer);
         if state.is_selecting() && (from..=to).contains(&(top + at)) {
-            paint::tint(buffer, line, theme.style(Role::Selection));
+            draw::tint(buffer, line, theme.style(Role::Selection));
         } else if top + at == row {
             let role = if with.focused { Role::Accent } else { Role::Faint };
-            paint::text(buffer, line, (0, 0), theme.glyphs.selected, theme.style(role));
+            draw::text(buffer, line, (0, 0), theme.glyphs.selected, theme.style(role));
         }
     }
-    paint::scrollbar(buffer, area, theme, top, height, laid.len);
-    let (row, column) = laid.cursor().filter(|_| with.focused)?;
+    draw::scrollbar(buffer, area, theme, top, height, layout.len);
+    let (row, column) = layout.cursor().filter(|_| with.focused)?;
     let y = u16::try_from(row.checked_sub(top)?).ok().filter(|y| *y < area.height)?;
     let x = u16::try_from(column).ok()?.min(area.width.saturating_sub(1));
     Some(Position::new(area.x + x, area.y + y))
@@ -206,14 +213,14 @@ fn draw(row: &Row, needle: &str, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
         marked.mark(at..at + found.len(), Role::SearchMatch);
     }
     if let Some(ground) = row.ground {
-        // The ground lies below: the inks of the row are drawn over it.
-        paint::tint(buffer, line, Style { fg: None, ..cx.theme.style(ground) });
+        // The background is drawn first: the row's own styles go over it.
+        draw::tint(buffer, line, Style { fg: None, ..cx.theme.style(ground) });
     }
-    paint::line(buffer, line, 0, &marked.line(cx.theme));
+    draw::line(buffer, line, 0, &marked.line(cx.theme));
 }
 
-/// Returns the file that a row of the list of files belongs to, at a place on the screen.
-pub fn file_at(state: &State, area: Rect, at: Position) -> Option<Mark> {
+/// Returns the file at a position of the file list.
+pub fn file_at(state: &State, area: Rect, at: Position) -> Option<ReviewPosition> {
     let places = places(state, area);
     if !places.files.contains(at) {
         return None;
@@ -222,7 +229,7 @@ pub fn file_at(state: &State, area: Rect, at: Position) -> Option<Mark> {
     let height = usize::from(places.files.height);
     let top = state.cursor.file.saturating_sub(height / 2).min(len.saturating_sub(height));
     let file = top + usize::from(at.y - places.files.y);
-    (file < len).then_some(Mark { file, place: Place::Name })
+    (file < len).then_some(ReviewPosition { file, place: Place::Name })
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@ use ulid::Ulid;
 use crate::base::{EventId, Fault, MessageId, Timestamp, TurnId};
 use crate::engine::command::{Command, OnConflict, Outcome};
 use crate::engine::review::{
-    Clash, CommitLine, Conflict, ConflictKind, CreatedTask, DirtySide, Drift, Extent, FileChange, Goal, How, Landing,
-    MergePreview, QueuedMerge, Range, Receipt, RewindPreview, TurnView, Whitespace,
+    BranchConflict, CheckResult, CommitLine, Conflict, ConflictKind, CreatedTask, DiffRange, DirtySide, Drift,
+    FileChange, MergePreview, MergeRecord, MergeStrategy, MergeTarget, QueuedMerge, RewindPreview, RewindScope,
+    TurnView, Whitespace,
 };
 use crate::engine::update::Update;
 use crate::model::diff::FileStatus;
@@ -14,11 +15,11 @@ use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
 use crate::ui::action::Action;
 use crate::ui::review::testing::{answer, files};
 use crate::ui::testing::Screen;
-use crate::ui::{Effect, Msg, Purpose};
+use crate::ui::{EditPurpose, Effect, Msg};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
-/// A screen with the keys in the diff of a task.
+/// Returns a screen with the focus in the diff of a task.
 fn reviewing(columns: u16, rows: u16) -> Screen {
     let mut screen = Screen::new(columns, rows);
     let task = screen.ids().login;
@@ -31,7 +32,7 @@ fn reviewing(columns: u16, rows: u16) -> Screen {
     screen
 }
 
-/// Answers the last question for a diff.
+/// Answers the last diff request.
 fn answered(screen: &mut Screen) {
     let asked = screen.effects.iter().rev().find_map(|effect| match effect {
         Effect::LoadDiff { task, request } => Some((*task, *request)),
@@ -74,7 +75,7 @@ fn commenting_at_three_sizes() {
 }
 
 #[test]
-fn comments_go_out_as_one_message_and_the_view_turns_to_what_comes_after() {
+fn comments_are_sent_as_one_message_and_the_diff_moves_on() {
     let mut screen = reviewing(120, 40);
     let task = screen.ids().login;
     screen
@@ -108,10 +109,9 @@ fn comments_go_out_as_one_message_and_the_view_turns_to_what_comes_after() {
     screen.effects.clear();
     screen.msg(Msg::Reply { tag, outcome: Ok(Outcome::Done) });
     let seen = screen.effects.iter().position(|effect| matches!(effect, Effect::SaveSeen { .. })).unwrap();
-    let asked = screen
-        .effects
-        .iter()
-        .position(|effect| matches!(effect, Effect::LoadDiff { request, .. } if request.range == Range::Look));
+    let asked = screen.effects.iter().position(
+        |effect| matches!(effect, Effect::LoadDiff { request, .. } if request.range == DiffRange::SinceReview),
+    );
     assert!(asked.is_some_and(|asked| seen < asked), "what was looked at is kept before it is compared with");
     answered(&mut screen);
     assert!(!screen.shows("to send"));
@@ -130,7 +130,7 @@ fn a_refused_review_leaves_the_comments_as_drafts() {
 }
 
 #[test]
-fn spaces_context_and_ranges_are_asked_for() {
+fn whitespace_context_and_range_are_requested() {
     let mut screen = reviewing(120, 40);
     let last = |screen: &Screen| {
         screen.effects.iter().rev().find_map(|effect| match effect {
@@ -143,7 +143,7 @@ fn spaces_context_and_ranges_are_asked_for() {
     screen.keys("+");
     assert_eq!(last(&screen).unwrap().context, 10);
     answered(&mut screen);
-    assert!(screen.shows("spaces ignored, 10 lines around"));
+    assert!(screen.shows("whitespace ignored, context 10"));
     screen.keys("b");
     let task = screen.ids().login;
     screen.msg(Msg::Turns { task, turns: Ok(turns()) });
@@ -154,23 +154,23 @@ fn spaces_context_and_ranges_are_asked_for() {
     assert!(screen.shows("compare up to"));
     screen.typed("3").keys("enter");
     let (from, to) = (turn_id(1), turn_id(3));
-    assert_eq!(last(&screen).unwrap().range, Range::Between { from, to });
+    assert_eq!(last(&screen).unwrap().range, DiffRange::Between { from, to });
 }
 
 #[test]
-fn what_is_written_in_an_editor_becomes_the_comment() {
+fn editor_text_becomes_the_comment() {
     let mut screen = reviewing(120, 40);
     let task = screen.ids().login;
     screen.keys("} c").typed("short").keys("ctrl-g");
-    let opened = Effect::OpenEditor { purpose: Purpose::Comment(task), text: "short".to_owned() };
+    let opened = Effect::OpenEditor { purpose: EditPurpose::Comment(task), text: "short".to_owned() };
     assert!(screen.effects.contains(&opened));
-    screen.msg(Msg::Edited { purpose: Purpose::Comment(task), text: Some("much longer\n".to_owned()) });
+    screen.msg(Msg::EditorClosed { purpose: EditPurpose::Comment(task), text: Some("much longer\n".to_owned()) });
     screen.keys("enter");
     assert!(screen.shows("much longer"));
 }
 
 #[test]
-fn without_colour_and_in_ascii_a_review_can_still_be_read() {
+fn review_is_readable_without_colour_and_in_ascii() {
     let mut screen = reviewing(120, 40);
     screen.theme = Theme::standard(Appearance::Dark, ColourDepth::None, &Glyphs::ASCII);
     screen.msg(Msg::ThemeChanged);
@@ -183,14 +183,14 @@ fn turn_id(number: u128) -> TurnId {
 }
 
 fn turns() -> Vec<TurnView> {
-    let turn = |number: usize, prompt: &str, said: &str, calls: &[&str], changed: bool| TurnView {
+    let turn = |number: usize, prompt: &str, text: &str, calls: &[&str], changed: bool| TurnView {
         edits: Vec::new(),
         turn: turn_id(number as u128),
         number,
         at: Timestamp::from_millis(1_794_808_000_000 + 60_000 * i64::try_from(number).unwrap()),
         prompt: prompt.to_owned(),
         message: (!prompt.is_empty()).then(|| MessageId::from_ulid(Ulid::from_parts(7, number as u128))),
-        said: said.to_owned(),
+        text: text.to_owned(),
         calls: calls.iter().map(|call| (*call).to_owned()).collect(),
         changed,
         state: None,
@@ -224,8 +224,8 @@ fn preview(screen: &Screen) -> MergePreview {
     }
 }
 
-fn receipt(exit: i32) -> Receipt {
-    Receipt {
+fn receipt(exit: i32) -> CheckResult {
+    CheckResult {
         command: "cargo test".to_owned(),
         commit: "abc".to_owned(),
         dirty: false,
@@ -237,14 +237,14 @@ fn receipt(exit: i32) -> Receipt {
     }
 }
 
-/// A screen whose selected task has a branch.
+/// Returns a screen whose selected task has a branch.
 fn with_branch(columns: u16, rows: u16) -> Screen {
     let mut screen = Screen::new(columns, rows);
     let task = screen.ids().login;
-    let mut view = screen.model.world.task(task).unwrap().clone();
+    let mut view = screen.model.project.task(task).unwrap().clone();
     view.node.branch = Some("mxd/add-oauth-login".to_owned());
     view.drift = Some(Drift { ahead: 3, behind: 2 });
-    view.clashes = vec![Clash { with: screen.ids().docs, files: vec!["src/session/store.rs".to_owned()] }];
+    view.clashes = vec![BranchConflict { with: screen.ids().docs, files: vec!["src/session/store.rs".to_owned()] }];
     view.receipt = Some(receipt(0));
     screen.engine(Update::Task { task: Box::new(view) });
     screen.select(task);
@@ -253,16 +253,16 @@ fn with_branch(columns: u16, rows: u16) -> Screen {
 }
 
 fn previewed(screen: &mut Screen, preview: MergePreview) {
-    screen.msg(Msg::MergePreview { task: preview.task, goal: Goal::Above, preview: Box::new(Ok(preview)) });
+    screen.msg(Msg::MergePreview { task: preview.task, goal: MergeTarget::Parent, preview: Box::new(Ok(preview)) });
 }
 
 #[test]
-fn a_merge_is_looked_at_before_it_is_done() {
+fn merge_shows_a_preview_first() {
     for (columns, rows) in SIZES {
         let mut screen = with_branch(columns, rows);
         screen.keys("m");
         let task = screen.ids().login;
-        assert!(screen.effects.contains(&Effect::LoadMerge { task, goal: Goal::Above }));
+        assert!(screen.effects.contains(&Effect::LoadMerge { task, goal: MergeTarget::Parent }));
         screen.keys("enter");
         assert_eq!(screen.commands(), [], "nothing is merged unseen");
         let ready = preview(&screen);
@@ -271,12 +271,15 @@ fn a_merge_is_looked_at_before_it_is_done() {
         screen.assert_looks(&format!("merge-{columns}x{rows}"));
         screen.keys("enter enter");
         let commands = screen.commands();
-        assert!(matches!(commands[..], [Command::Merge { how: How::Squash, into: Goal::Above, .. }]), "{commands:?}");
+        assert!(
+            matches!(commands[..], [Command::Merge { how: MergeStrategy::Squash, into: MergeTarget::Parent, .. }]),
+            "{commands:?}"
+        );
     }
 }
 
 #[test]
-fn a_merge_says_where_the_work_went_and_which_key_takes_it_back() {
+fn merge_toast_names_target_and_undo_key() {
     let mut screen = with_branch(200, 60);
     screen.keys("m");
     let ready = preview(&screen);
@@ -287,14 +290,14 @@ fn a_merge_says_where_the_work_went_and_which_key_takes_it_back() {
         _ => None,
     });
     let (task, target) = (screen.ids().login, "main".to_owned());
-    let merged = Outcome::Merged { task, how: How::Merge, target, checkout: None };
+    let merged = Outcome::Merged { task, how: MergeStrategy::Merge, target, checkout: None };
     screen.msg(Msg::Reply { tag: tag.unwrap(), outcome: Ok(merged) });
-    assert!(screen.shows("merged into main, which is checked out nowhere"), "{}", screen.text());
-    assert!(screen.shows("takes it back") && !screen.shows("mxd merge"), "{}", screen.text());
+    assert!(screen.shows("merged into main (only the branch moved"), "{}", screen.text());
+    assert!(screen.shows("undo with") && !screen.shows("mxd merge"), "{}", screen.text());
 }
 
 #[test]
-fn conflicts_dirt_and_failed_checks_are_named_and_refused() {
+fn merge_lists_and_refuses_blockers() {
     let mut screen = with_branch(120, 40);
     screen.keys("m");
     let conflict = |path: &str, kind| Conflict { path: path.into(), kind, ours: None, theirs: None, marked: None };
@@ -319,9 +322,11 @@ fn conflicts_dirt_and_failed_checks_are_named_and_refused() {
     assert_eq!(screen.commands(), []);
     assert!(screen.shows("commit them or put them away"));
     screen.keys("e e");
-    let solved = |effect: &&Effect| matches!(effect, Effect::SolveConflicts { goal: Goal::Above, how: How::Merge, .. });
+    let solved = |effect: &&Effect| {
+        matches!(effect, Effect::ResolveConflicts { goal: MergeTarget::Parent, how: MergeStrategy::Merge, .. })
+    };
     assert_eq!(screen.effects.iter().filter(solved).count(), 1, "once: {:?}", screen.effects);
-    let Some(Effect::SolveConflicts { tag, .. }) = screen.effects.iter().find(solved).cloned() else { panic!() };
+    let Some(Effect::ResolveConflicts { tag, .. }) = screen.effects.iter().find(solved).cloned() else { panic!() };
     screen.msg(Msg::Reply { tag, outcome: Err(Fault::user("nothing was merged: 1 file still has conflict marks")) });
     assert!(screen.shows("still has conflict marks"), "the dialog says why");
     previewed(&mut screen, again);
@@ -335,7 +340,7 @@ fn conflicts_dirt_and_failed_checks_are_named_and_refused() {
 }
 
 #[test]
-fn a_merge_that_fails_says_why_in_its_place_and_looks_again() {
+fn failed_merge_shows_why_and_reloads() {
     let mut screen = with_branch(120, 40);
     screen.keys("m");
     let ready = preview(&screen);
@@ -352,15 +357,15 @@ fn a_merge_that_fails_says_why_in_its_place_and_looks_again() {
 }
 
 #[test]
-fn the_last_merge_is_taken_back_after_a_yes() {
+fn undo_merge_asks_first() {
     let mut screen = with_branch(120, 40);
     let task = screen.ids().login;
     screen.keys("g u");
-    assert!(screen.shows("no merge of this task can be taken back"));
-    let mut view = screen.model.world.task(task).unwrap().clone();
-    view.landing = Some(Landing {
+    assert!(screen.shows("This task has no merge to undo"));
+    let mut view = screen.model.project.task(task).unwrap().clone();
+    view.last_merge = Some(MergeRecord {
         target: "main".to_owned(),
-        how: How::Merge,
+        how: MergeStrategy::Merge,
         from: "1111111111111111".to_owned(),
         to: "2222222222222222".to_owned(),
         undo: "refs/mxd/undo/1".to_owned(),
@@ -368,17 +373,17 @@ fn the_last_merge_is_taken_back_after_a_yes() {
     });
     screen.engine(Update::Task { task: Box::new(view) });
     screen.keys("g u");
-    assert!(screen.shows("main goes back from 2222222222 to 1111111111."));
+    assert!(screen.shows("main is reset from 2222222222 to 1111111111."));
     screen.keys("y");
     assert_eq!(screen.commands(), [Command::UndoMerge { task }]);
 }
 
 #[test]
-fn a_queued_merge_is_shown_and_cancelled_where_a_merge_is_offered() {
+fn queued_merge_is_shown_and_can_be_cancelled() {
     let mut screen = with_branch(120, 40);
     let (task, host) = (screen.ids().login, screen.ids().root);
     screen.keys("g c");
-    assert!(screen.shows("no merge of this task is queued"));
+    assert!(screen.shows("This task has no queued merge"));
     screen.keys("m");
     let ready = preview(&screen);
     previewed(&mut screen, ready);
@@ -391,24 +396,24 @@ fn a_queued_merge_is_shown_and_cancelled_where_a_merge_is_offered() {
     let outcome = Ok(Outcome::MergeQueued { task, target: target.clone(), host, host_title });
     screen.msg(Msg::Reply { tag: tag.unwrap(), outcome });
     let key = screen.model.key_of(Action::CancelMerge);
-    assert!(screen.shows(&format!("{key} cancels it")), "{}", screen.text());
-    let (how, conflicts) = (How::Merge, OnConflict::Refuse);
-    let mut view = screen.model.world.task(task).unwrap().clone();
+    assert!(screen.shows(&format!("cancel with {key}")), "{}", screen.text());
+    let (how, conflicts) = (MergeStrategy::Merge, OnConflict::Refuse);
+    let mut view = screen.model.project.task(task).unwrap().clone();
     (view.node.status, view.activity) = (Status::Passed, Activity::Idle);
     view.queued_merge = Some(QueuedMerge { target, host, how, conflicts, at: Timestamp::EPOCH });
     screen.engine(Update::Task { task: Box::new(view) });
-    assert!(screen.shows("merge waits"), "{}", screen.text());
+    assert!(screen.shows("merge queued"), "{}", screen.text());
     screen.keys("4");
-    assert!(screen.shows("into main waits for"), "{}", screen.text());
+    assert!(screen.shows("queued into main, waiting for"), "{}", screen.text());
     screen.effects.clear();
     screen.keys("m");
-    assert!(screen.shows("Queued: merged into main when"), "{}", screen.text());
+    assert!(screen.shows("Queued: merges into main when"), "{}", screen.text());
     screen.keys("g c");
     assert_eq!(screen.commands(), [Command::CancelMerge { task }]);
 }
 
 #[test]
-fn a_branch_says_whom_it_would_conflict_with_and_how_far_it_is_behind() {
+fn branch_shows_conflicts_and_drift() {
     let mut screen = with_branch(120, 40);
     assert!(screen.shows("≠1"), "{}", screen.text());
     screen.keys("4");
@@ -426,13 +431,12 @@ fn going_back(columns: u16, rows: u16) -> Screen {
     screen.keys("esc g r");
     assert!(screen.effects.contains(&Effect::LoadTurns { task }));
     screen.msg(Msg::Turns { task, turns: Ok(turns()) });
-    let asked = screen
-        .effects
-        .iter()
-        .any(|effect| matches!(effect, Effect::LoadRewind { to, extent: Extent::Both, .. } if *to == Some(turn_id(3))));
+    let asked = screen.effects.iter().any(
+        |effect| matches!(effect, Effect::LoadRewind { to, extent: RewindScope::Both, .. } if *to == Some(turn_id(3))),
+    );
     assert!(asked, "what going back would do is asked for at once");
     let preview = RewindPreview {
-        extent: Extent::Both,
+        extent: RewindScope::Both,
         to: Some(turn_id(3)),
         turns: 1,
         read: 2,
@@ -443,19 +447,24 @@ fn going_back(columns: u16, rows: u16) -> Screen {
         created: vec![CreatedTask { task: "01H".to_owned(), title: "token store".to_owned() }],
         stays: vec!["What commands did outside of the worktree stays done.".to_owned()],
     };
-    screen.msg(Msg::RewindPreview { task, to: Some(turn_id(3)), extent: Extent::Both, preview: Box::new(Ok(preview)) });
+    screen.msg(Msg::RewindPreview {
+        task,
+        to: Some(turn_id(3)),
+        extent: RewindScope::Both,
+        preview: Box::new(Ok(preview)),
+    });
     screen
 }
 
 #[test]
-fn going_back_shows_what_would_be_undone_and_what_cannot() {
+fn rewind_preview_lists_what_is_undone_and_what_stays() {
     for (columns, rows) in SIZES {
         going_back(columns, rows).assert_looks(&format!("rewind-{columns}x{rows}"));
     }
 }
 
 #[test]
-fn going_back_over_many_files_counts_them_all_and_still_says_what_stays() {
+fn rewind_preview_of_many_files_still_shows_what_stays() {
     for (columns, rows, named) in [(120, 40, 12), (80, 24, 2)] {
         let mut screen = going_back(columns, rows);
         let task = screen.ids().login;
@@ -463,7 +472,7 @@ fn going_back_over_many_files_counts_them_all_and_still_says_what_stays() {
         let change = |number: usize| FileChange { path: format!("src/{number:02}.rs"), status: FileStatus::Modified };
         let commit = |number: usize| CommitLine { id: format!("{number:010}"), subject: "more".to_owned() };
         let preview = RewindPreview {
-            extent: Extent::Both,
+            extent: RewindScope::Both,
             to: Some(turn_id(2)),
             turns: 2,
             files: (0..50).map(change).collect(),
@@ -474,10 +483,10 @@ fn going_back_over_many_files_counts_them_all_and_still_says_what_stays() {
             ..RewindPreview::default()
         };
         let preview = Box::new(Ok(preview));
-        screen.msg(Msg::RewindPreview { task, to: Some(turn_id(2)), extent: Extent::Both, preview });
+        screen.msg(Msg::RewindPreview { task, to: Some(turn_id(2)), extent: RewindScope::Both, preview });
         let text = screen.text();
         for words in [
-            "57 files change back".to_owned(),
+            "57 files are restored".to_owned(),
             format!("and {} more", 57 - named),
             format!("and {} more", 20 - named),
             "Cannot be undone: 1 message was sent".to_owned(),
@@ -489,32 +498,32 @@ fn going_back_over_many_files_counts_them_all_and_still_says_what_stays() {
 }
 
 #[test]
-fn going_back_asks_once_more_and_does_what_was_shown() {
+fn rewind_confirms_and_runs_what_was_shown() {
     let mut screen = going_back(120, 40);
     let task = screen.ids().login;
     screen.keys("enter");
-    assert!(screen.shows("1 turn, 1 file and 1 commit are undone.") && screen.shows("cannot be undone"));
+    assert!(screen.shows("This undoes 1 turn, 1 file and 1 commit.") && screen.shows("cannot be undone"));
     assert_eq!(screen.commands(), []);
     screen.keys("y");
-    assert_eq!(screen.commands(), [Command::Rewind { task, to: Some(turn_id(3)), extent: Extent::Both }]);
+    assert_eq!(screen.commands(), [Command::Rewind { task, to: Some(turn_id(3)), extent: RewindScope::Both }]);
     assert!(screen.model.layers.is_empty());
 }
 
 #[test]
-fn what_goes_back_is_chosen_and_nothing_is_done_before_it_is_known_what() {
+fn rewind_waits_for_the_preview_of_its_scope() {
     let mut screen = going_back(120, 40);
     screen.keys("tab enter");
-    assert!(screen.shows("the conversation alone") && !screen.shows("Go back?"));
+    assert!(screen.shows("conversation only") && !screen.shows("Rewind?"));
     screen.keys("G");
     let asked = screen
         .effects
         .iter()
-        .any(|effect| matches!(effect, Effect::LoadRewind { to: None, extent: Extent::Conversation, .. }));
+        .any(|effect| matches!(effect, Effect::LoadRewind { to: None, extent: RewindScope::Conversation, .. }));
     assert!(asked);
 }
 
 #[test]
-fn a_fork_is_made_at_the_chosen_turn() {
+fn fork_starts_at_the_selected_turn() {
     let mut screen = going_back(120, 40);
     let task = screen.ids().login;
     screen.keys("g f").typed("another way").keys("enter");
@@ -524,16 +533,16 @@ fn a_fork_is_made_at_the_chosen_turn() {
 }
 
 #[test]
-fn something_said_is_changed_and_said_again() {
+fn sent_message_can_be_edited_and_resent() {
     let mut screen = going_back(120, 40);
     let task = screen.ids().login;
     screen.keys("E");
     let message = MessageId::from_ulid(Ulid::from_parts(7, 3));
     assert!(screen.effects.contains(&Effect::EditMessage { task, message }));
-    let purpose = Purpose::Resend(task, message);
-    screen.msg(Msg::Edited { purpose, text: Some("and not the docs\n".to_owned()) });
-    assert!(screen.shows("Then it hears: and not the docs"));
+    let purpose = EditPurpose::Resend(task, message);
+    screen.msg(Msg::EditorClosed { purpose, text: Some("and not the docs\n".to_owned()) });
+    assert!(screen.shows("Then send: and not the docs"));
     screen.keys("y");
     let text = "and not the docs".to_owned();
-    assert_eq!(screen.commands(), [Command::Resend { task, message, text, extent: Extent::Both }]);
+    assert_eq!(screen.commands(), [Command::Resend { task, message, text, extent: RewindScope::Both }]);
 }

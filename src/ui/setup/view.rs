@@ -1,4 +1,4 @@
-//! Drawing of the set-up: what was found, the question of the page, the keys.
+//! Draws the set-up: what was found, the question of the page, the keys.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -9,23 +9,23 @@ use crate::base::sanitize;
 use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
+use crate::ui::draw::{self, Edge};
 use crate::ui::field::Field;
 use crate::ui::msg::Cx;
-use crate::ui::paint::{self, Edge};
-use crate::ui::setup::{Page, State};
+use crate::ui::setup::{SetupPage, State};
 
-/// How wide and how high the page is at most.
+/// The maximum size of the page.
 const COLUMNS: u16 = 88;
 const ROWS: u16 = 24;
-/// Columns and rows below which a page cannot be read.
-const LEAST: (u16, u16) = (30, 10);
+/// The minimum size of a readable page.
+const MIN_SIZE: (u16, u16) = (30, 10);
 
 pub fn view(state: &State, cx: &Cx<'_>, frame: &mut Frame<'_>) {
     let screen = frame.area();
     let theme = cx.theme;
-    paint::clear(frame.buffer_mut(), screen, theme, Role::Background);
-    if screen.width < LEAST.0 || screen.height < LEAST.1 {
-        let words = format!("{}x{} is too small to set up. Ctrl-C quits.", screen.width, screen.height);
+    draw::clear(frame.buffer_mut(), screen, theme, Role::Background);
+    if screen.width < MIN_SIZE.0 || screen.height < MIN_SIZE.1 {
+        let words = format!("Terminal too small ({}x{}). Ctrl-C: quit", screen.width, screen.height);
         return Sheet { buffer: frame.buffer_mut(), area: screen, y: 0, cx }.text(&words, Role::Text);
     }
     let wide = COLUMNS.min(screen.width);
@@ -33,7 +33,7 @@ pub fn view(state: &State, cx: &Cx<'_>, frame: &mut Frame<'_>) {
     let (x, y) = (screen.x + (screen.width - wide) / 2, screen.y + (screen.height - 1 - high) / 3);
     let area = Rect { x, y, width: wide, height: high };
     let title = Line::from("Matrix: set up");
-    let inner = paint::frame(frame.buffer_mut(), area, theme, Edge::Focused, &title, &Line::default());
+    let inner = draw::frame(frame.buffer_mut(), area, theme, Edge::Focused, &title, &Line::default());
     let mut page = Sheet {
         buffer: frame.buffer_mut(),
         area: Rect { x: inner.x + 2, width: inner.width.saturating_sub(4), ..inner },
@@ -55,13 +55,13 @@ struct Sheet<'a, 'b> {
 }
 
 impl Sheet<'_, '_> {
-    /// Writes a text, as many rows as it takes.
+    /// Writes wrapped text.
     fn text(&mut self, text: &str, role: Role) {
         let text = sanitize::line(text).into_owned();
         let spans = [words::Span::new(text, role)];
         for row in wrap::spans(&spans, usize::from(self.area.width).max(1), &[], &[], Break::Words) {
             if self.y < self.area.height {
-                paint::line(self.buffer, self.area, self.y, &row.line(self.cx.theme));
+                draw::line(self.buffer, self.area, self.y, &row.line(self.cx.theme));
             }
             self.y += 1;
         }
@@ -71,25 +71,25 @@ impl Sheet<'_, '_> {
         self.y += 1;
     }
 
-    /// Writes a line that can be chosen.
+    /// Writes a line that can be selected.
     fn choice(&mut self, label: &str, note: &str, chosen: bool) {
         if self.y >= self.area.height {
             return;
         }
         let theme = self.cx.theme;
         let row = Rect { y: self.area.y + self.y, height: 1, ..self.area };
-        let label = paint::fit(&sanitize::line(label), usize::from(row.width) * 3 / 5, theme.glyphs).into_owned();
-        let end = paint::text(self.buffer, row, (1, 0), &label, theme.style(Role::Text));
+        let label = draw::fit(&sanitize::line(label), usize::from(row.width) * 3 / 5, theme.glyphs).into_owned();
+        let end = draw::text(self.buffer, row, (1, 0), &label, theme.style(Role::Text));
         let room = usize::from(row.right().saturating_sub(end + 3));
-        let note = paint::fit(&sanitize::line(note), room, theme.glyphs).into_owned();
-        paint::right(self.buffer, row, 0, &note, theme.style(Role::Muted));
+        let note = draw::fit(&sanitize::line(note), room, theme.glyphs).into_owned();
+        draw::right(self.buffer, row, 0, &note, theme.style(Role::Muted));
         if chosen {
-            paint::tint(self.buffer, row, theme.style(Role::Selection));
+            draw::tint(self.buffer, row, theme.style(Role::Selection));
         }
         self.y += 1;
     }
 
-    /// Writes what is being typed. Returns where the cursor is.
+    /// Writes a text input. Returns the cursor position.
     fn input(&mut self, before: &str, after: &str, placeholder: &str) -> Option<Position> {
         if self.y >= self.area.height {
             return None;
@@ -97,14 +97,14 @@ impl Sheet<'_, '_> {
         let theme = self.cx.theme;
         let row = Rect { y: self.area.y + self.y, height: 1, ..self.area };
         self.y += 1;
-        let x = paint::text(self.buffer, row, (0, 0), &format!("{} ", theme.glyphs.prompt), theme.style(Role::Accent));
+        let x = draw::text(self.buffer, row, (0, 0), &format!("{} ", theme.glyphs.prompt), theme.style(Role::Accent));
         let inner = Rect { x, width: row.right().saturating_sub(x), ..row };
         if before.is_empty() && after.is_empty() {
-            paint::text(self.buffer, inner, (0, 0), placeholder, theme.style(Role::Placeholder));
+            draw::text(self.buffer, inner, (0, 0), placeholder, theme.style(Role::Placeholder));
             return Some(Position::new(inner.x, inner.y));
         }
         let shown = width::suffix(before, usize::from(inner.width).saturating_sub(1)).0.to_owned();
-        paint::text(self.buffer, inner, (0, 0), &format!("{shown}{after}"), theme.style(Role::Text));
+        draw::text(self.buffer, inner, (0, 0), &format!("{shown}{after}"), theme.style(Role::Text));
         Some(Position::new(inner.x + u16::try_from(width::of(&shown)).unwrap_or(0), inner.y))
     }
 
@@ -115,7 +115,7 @@ impl Sheet<'_, '_> {
 }
 
 fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
-    if state.page == Page::Ways {
+    if state.page == SetupPage::Connections {
         state.start.found.iter().for_each(|line| page.text(line, Role::Muted));
         page.gap();
     }
@@ -125,31 +125,31 @@ fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
         page.text(&note, Role::Muted);
     }
     let cursor = match state.page {
-        Page::Repository => {
+        SetupPage::Repository => {
             page.gap();
-            let does = if state.begun() { "Enter makes an empty commit" } else { "Enter runs `git init`" };
-            page.text(&format!("{does}; Esc leaves everything as it is."), Role::Text);
+            let does = if state.has_repository() { "Enter: create an empty commit" } else { "Enter: run `git init`" };
+            page.text(&format!("{does}, Esc: change nothing"), Role::Text);
             None
         }
-        Page::Ways => {
-            for (at, way) in state.start.ways.iter().enumerate() {
+        SetupPage::Connections => {
+            for (at, way) in state.start.connections.iter().enumerate() {
                 page.choice(&way.label, &way.note, at == state.cursor.chosen);
             }
             page.gap();
-            page.text("No key at hand? Esc skips this, and `mxd demo` plays the whole job without one.", Role::Muted);
+            page.text("No key? Press Esc to skip, and run `mxd demo` to watch a complete run offline.", Role::Muted);
             None
         }
-        Page::Address => page.field(&state.address, "http://"),
-        Page::Key => {
+        SetupPage::Address => page.field(&state.address, "http://"),
+        SetupPage::Key => {
             let masked = "*".repeat(state.key.expose().chars().count().min(200));
-            page.input(&masked, "", "paste it here")
+            page.input(&masked, "", "paste the key here")
         }
-        Page::Models => models(state, page),
-        Page::Budget => page.field(&state.budget, "empty: no limit"),
+        SetupPage::Models => models(state, page),
+        SetupPage::Budget => page.field(&state.budget, "leave empty for no limit"),
     };
     page.gap();
     match (&state.problem, state.busy) {
-        (_, true) => page.text(if state.page == Page::Repository { "making it…" } else { "asking…" }, Role::Muted),
+        (_, true) => page.text(if state.page == SetupPage::Repository { "creating…" } else { "testing…" }, Role::Muted),
         (Some(problem), false) => page.text(problem, Role::Error),
         (None, false) => {}
     }
@@ -157,8 +157,8 @@ fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
 }
 
 fn models(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
-    let unlisted = state.reached.models.is_empty();
-    let placeholder = if unlisted { "the name of a model" } else { "type to narrow, or the name of another one" };
+    let unlisted = state.available.models.is_empty();
+    let placeholder = if unlisted { "model name" } else { "type to filter, or enter a model name" };
     let cursor = page.field(&state.filter, placeholder);
     let found: Vec<_> = state.models().collect();
     let room = usize::from(page.area.height.saturating_sub(page.y + 2)).max(1);
@@ -167,34 +167,34 @@ fn models(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
         page.choice(&model.id, &model.note, at == state.cursor.chosen);
     }
     if found.is_empty() && !unlisted {
-        page.text("none of the list; what is typed is taken as it is", Role::Muted);
+        page.text("no match; the name you typed will be used", Role::Muted);
     }
     cursor
 }
 
 fn keys(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
-    paint::tint(buffer, area, theme.style(Role::Footer));
+    draw::tint(buffer, area, theme.style(Role::Footer));
     let back = match state.page {
-        _ if state.busy && state.page != Page::Repository => "do not wait",
-        Page::Repository => "leave",
-        Page::Ways => "skip",
-        Page::Address | Page::Key | Page::Models | Page::Budget => "back",
+        _ if state.busy && state.page != SetupPage::Repository => "cancel",
+        SetupPage::Repository => "quit",
+        SetupPage::Connections => "skip",
+        SetupPage::Address | SetupPage::Key | SetupPage::Models | SetupPage::Budget => "back",
     };
     let skip = match state.page {
-        Page::Models | Page::Budget => "skip the rest",
-        Page::Repository | Page::Ways | Page::Address | Page::Key => "skip",
+        SetupPage::Models | SetupPage::Budget => "skip the rest",
+        SetupPage::Repository | SetupPage::Connections | SetupPage::Address | SetupPage::Key => "skip",
     };
     let next = match state.page {
-        Page::Repository if state.begun() => "commit",
-        Page::Repository => "git init",
-        Page::Ways | Page::Address | Page::Key | Page::Models | Page::Budget => "next",
+        SetupPage::Repository if state.has_repository() => "commit",
+        SetupPage::Repository => "git init",
+        SetupPage::Connections | SetupPage::Address | SetupPage::Key | SetupPage::Models | SetupPage::Budget => "next",
     };
     let mut hints = vec![("Esc", back)];
     if !state.busy {
         hints.insert(0, ("Enter", next));
     }
-    if !matches!(state.page, Page::Repository | Page::Ways) {
+    if !matches!(state.page, SetupPage::Repository | SetupPage::Connections) {
         hints.push(("Tab", skip));
     }
     if state.lines() > 1 {
@@ -206,5 +206,5 @@ fn keys(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
         spans.push(Span::styled(key, theme.style(Role::Key)));
         spans.push(Span::styled(format!(" {label}  "), theme.style(Role::Footer)));
     }
-    paint::line(buffer, area, 0, &Line::from(spans));
+    draw::line(buffer, area, 0, &Line::from(spans));
 }

@@ -1,5 +1,5 @@
-//! A project with tasks in every state, and sessions with every kind of entry. Titles and texts are as nasty as what
-//! people and models write: wide, combining, right to left, with control characters, too long.
+//! A project with tasks in every state, and sessions with every kind of entry. Titles and texts are as difficult as
+//! real ones: wide, combining, right to left, with control characters, too long.
 
 use serde_json::json;
 use ulid::Ulid;
@@ -13,7 +13,7 @@ use crate::model::event::{
 };
 use crate::model::fold::ContextSize;
 use crate::model::live::Activity;
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 use crate::model::task::{Colour, Status, TaskNode};
 use crate::model::usage::{Tokens, Usage};
 use crate::model::{Body, Content};
@@ -72,7 +72,7 @@ fn used(view: &mut TaskView, tokens: u64, cost: u64) {
         context_window: 200_000,
         estimated: false,
     };
-    view.usage.spent(&usage);
+    view.usage.on_usage(&usage);
     view.usage.context = Some(ContextSize { tokens: 41_000, window: 200_000 });
     view.model = Some("sonnet".to_owned());
 }
@@ -158,7 +158,7 @@ pub fn event(number: u128, seconds: i64, body: Body) -> Event {
 
 fn said(number: u128, text: &str) -> Message {
     let id = MessageId::from_ulid(Ulid::from_parts(7, number));
-    Message::new(id, ago(100), Source::User, text)
+    Message::new(id, ago(100), MessageSource::User, text)
 }
 
 fn call(id: &str, name: &str, input: &serde_json::Value) -> Body {
@@ -192,7 +192,7 @@ pub fn events(of: TaskId) -> Vec<Event> {
     let first = said(1, "use the existing session store, please");
     let run = RunStarted { shape: ResumeShape::Fresh, profile: "worker".to_owned(), model: "sonnet".to_owned() };
     let thought = Thought {
-        text: "The person wants the session store.\nLet me look.".to_owned(),
+        text: "The user wants the session store.\nLet me look.".to_owned(),
         signature: None,
         redacted: None,
         wire: Wire::Anthropic,

@@ -1,4 +1,4 @@
-//! Drives `update` and `view` as the app does, and looks at what is drawn.
+//! Drives `update` and `view` like the app does, and inspects the drawn screen.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::engine::command::Command;
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
-use crate::ui::review::Notes;
+use crate::ui::review::ReviewNotes;
 use crate::ui::testing::{Ids, events, snapshot};
 use crate::ui::{Cx, Effect, Model, Msg, Redraw, Settings, Setup, update, view};
 
-/// The moment at which tests look at the screen.
+/// The time of all tests.
 pub const NOW: i64 = 1_794_808_920_000;
 
 /// The screen under test.
@@ -28,7 +28,7 @@ pub struct Screen {
     pub now: Timestamp,
     pub effects: Vec<Effect>,
     pub redraw: Redraw,
-    /// Whether pages are answered as the app would, from the fixture.
+    /// Whether page requests are answered from the fixture.
     pub answers: bool,
 }
 
@@ -42,8 +42,8 @@ impl Screen {
             snapshot,
             keys: BTreeMap::new(),
             settings: Settings::default(),
-            drafts: Vec::new(),
-            reviews: Notes::default(),
+            drafts: crate::ui::Drafts::default(),
+            reviews: ReviewNotes::default(),
         };
         let (model, problems) = Model::new(setup);
         assert_eq!(problems, []);
@@ -83,7 +83,7 @@ impl Screen {
         self.msg(Msg::Engine(update))
     }
 
-    /// Presses keys, written as in the settings with spaces between.
+    /// Presses keys, written as in the settings and separated by spaces.
     pub fn keys(&mut self, keys: &str) -> &mut Self {
         let chord: Chord = keys.parse().unwrap();
         for key in chord.keys() {
@@ -110,11 +110,11 @@ impl Screen {
     }
 
     pub fn select(&mut self, task: TaskId) -> &mut Self {
-        self.model.tree.select(&self.model.world, task);
+        self.model.tree.select(&self.model.project, task);
         self.msg(Msg::Tick)
     }
 
-    /// Returns the commands that were given to the engine, and forgets them.
+    /// Takes the commands that were sent to the engine.
     pub fn commands(&mut self) -> Vec<Command> {
         let effects = std::mem::take(&mut self.effects);
         let commands = effects.into_iter().filter_map(|effect| match effect {
@@ -130,7 +130,7 @@ impl Screen {
         terminal
     }
 
-    /// Draws into a frame, as the app does.
+    /// Draws into a frame like the app does.
     pub fn draw(&self, frame: &mut ratatui::Frame<'_>) {
         let zone = jiff::tz::TimeZone::UTC;
         let cx = Cx { now: self.now, size: self.size, theme: &self.theme, zone: &zone };
@@ -138,15 +138,15 @@ impl Screen {
     }
 
     pub fn task(&self, id: TaskId) -> &crate::engine::snapshot::TaskView {
-        self.model.world.task(id).unwrap()
+        self.model.project.task(id).unwrap()
     }
 
-    /// Returns what is drawn, cell by cell.
+    /// Returns the drawn cells.
     pub fn buffer(&self) -> Buffer {
         self.drawn().backend().buffer().clone()
     }
 
-    /// Returns what is drawn, as text.
+    /// Returns the drawn text.
     pub fn text(&self) -> String {
         let buffer = self.buffer();
         let mut text = String::new();
@@ -168,7 +168,7 @@ impl Screen {
         text
     }
 
-    /// Returns where the cursor is.
+    /// Returns the cursor position, if it is visible.
     pub fn cursor(&self) -> Option<(u16, u16)> {
         let terminal = self.drawn();
         let position = terminal.backend().cursor_position();
@@ -179,17 +179,23 @@ impl Screen {
         self.text().contains(words)
     }
 
-    /// Compares what is drawn with the kept picture. `MXD_UPDATE_SNAPSHOTS=1` keeps the new one.
+    /// Compares the screen, without its header and hint bar, with a golden file. `MXD_UPDATE_SNAPSHOTS=1` writes the file.
     pub fn assert_looks(&self, name: &str) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ui/snapshots");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/ui");
         let path = folder.join(format!("{name}.txt"));
         let text = self.text();
+        let rows: Vec<&str> = text.lines().collect();
+        let text: String = match rows.as_slice() {
+            // The header and the hint bar have a golden file of their own.
+            [_, between @ .., _] if rows.len() > 10 => between.join("\n") + "\n",
+            _ => text,
+        };
         if std::env::var_os("MXD_UPDATE_SNAPSHOTS").is_some() {
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(&path, &text).unwrap();
         }
-        let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(kept == text, "{name} looks different:\n{text}\nkept:\n{kept}");
+        let golden = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(golden == text, "{name} looks different:\n{text}\ngolden:\n{golden}");
     }
 
     pub fn ids(&self) -> Ids {

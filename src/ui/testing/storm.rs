@@ -1,5 +1,5 @@
-//! Everything at once: any key, any size, any update, any text. Nothing panics, no place is invalid, and nothing that
-//! steers a terminal ever gets into a cell.
+//! Fuzzes the screen with any key, size, update and text. Nothing panics, every position stays valid, and no control
+//! sequence gets into a cell.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::engine::update::{Level, Notice, Update};
 use crate::model::ask::Choice;
 use crate::model::event::{AssistantText, ErrorNote};
 use crate::model::live::{Activity, Channel};
-use crate::model::message::{Message, Source};
+use crate::model::message::{Message, MessageSource};
 use crate::model::task::Status;
 use crate::model::{Body, Live};
 use crate::text::diff::between;
@@ -46,7 +46,7 @@ fn key(which: u16) -> Vec<Key> {
 
 fn change(screen: &Screen, which: u8, how: u8) -> Option<Update> {
     let id = task(u128::from(which % 10) + 1);
-    let mut view = screen.model.world.task(id)?.clone();
+    let mut view = screen.model.project.task(id)?.clone();
     match how % 9 {
         0 => view.node.title = text(how / 9),
         1 => view.node.description = text(how / 9),
@@ -56,7 +56,7 @@ fn change(screen: &Screen, which: u8, how: u8) -> Option<Update> {
         }
         3 => view.node.status = Status::ALL[usize::from(how / 9) % 6],
         4 => {
-            let mut ask = screen.model.world.task(task(4)).and_then(|view| view.asks.first().cloned())?;
+            let mut ask = screen.model.project.task(task(4)).and_then(|view| view.asks.first().cloned())?;
             ask.id = AskId::from_ulid(Ulid::from_parts(3, u128::from(how)));
             ask.question = text(how / 9);
             ask.detail = text(how / 3);
@@ -67,7 +67,7 @@ fn change(screen: &Screen, which: u8, how: u8) -> Option<Update> {
         5 => view.asks.clear(),
         6 => {
             let id = MessageId::from_ulid(Ulid::from_parts(3, u128::from(how)));
-            view.unread.push(Message::new(id, screen.now, Source::User, text(how / 9)));
+            view.unread.push(Message::new(id, screen.now, MessageSource::User, text(how / 9)));
         }
         7 => {
             view.retry = Some(Retry { attempt: 1, of: 3, until: screen.now, reason: text(how / 9) });
@@ -78,7 +78,7 @@ fn change(screen: &Screen, which: u8, how: u8) -> Option<Update> {
     Some(Update::Task { task: Box::new(view) })
 }
 
-/// Does the next thing.
+/// Applies the next random event.
 fn step(screen: &mut Screen, (kind, a, b, c): (u8, u16, u8, u8), number: u128) {
     let id = task(u128::from(b % 10) + 1);
     match kind % 14 {
@@ -146,7 +146,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn nothing_that_can_happen_breaks_the_screen(
+    fn random_events_never_break_the_screen(
         steps in prop::collection::vec(any::<(u8, u16, u8, u8)>(), 1..60),
     ) {
         let mut screen = Screen::new(120, 40);
@@ -158,7 +158,7 @@ proptest! {
                 c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}' | '\u{feff}')
             }));
             prop_assert!(odd.is_none(), "{:?}", odd);
-            prop_assert!(screen.model.world.task(screen.model.selected()).is_some(), "what is selected exists");
+            prop_assert!(screen.model.project.task(screen.model.selected()).is_some(), "what is selected exists");
         }
     }
 }

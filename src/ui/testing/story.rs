@@ -1,4 +1,4 @@
-//! A session in which everything happens that can stand in a transcript, written as it is on disk.
+//! A session with every kind of transcript entry, written as it is on disk.
 
 use serde_json::{Value, json};
 use ulid::Ulid;
@@ -26,7 +26,7 @@ fn result(call: &str, name: &str, text: &str, millis: u64) -> (&'static str, Val
     ("tool_result", json!({"call": call, "name": name, "content": {"text": text}, "duration_ms": millis}))
 }
 
-/// Returns the events, oldest first: the first ones are of the day before.
+/// Returns the events, oldest first. The first ones are of the day before.
 pub fn story() -> Vec<Event> {
     let ask = json!({"id": id(9_500), "kind": "clarify", "question": "Keep the old format?", "choices": ["yes", "no"]});
     let (other, above) = (task(2).to_string(), task(1).to_string());

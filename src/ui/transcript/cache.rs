@@ -1,5 +1,5 @@
-//! What entries look like at a width, kept until it is out of date. A finished entry is laid out once for each width;
-//! one that nobody looks at is never laid out. Bounded: what has not been looked at for longest is let go.
+//! Caches the layout of entries. A finished entry is layouts out once per width, and only when it becomes visible.
+//! Bounded: the least recently used layouts are dropped.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use crate::text::{Row, StreamingMarkdown};
 use crate::theme::Role;
-use crate::ui::transcript::entry::Id;
-use crate::ui::transcript::lay::{self, Page};
+use crate::ui::transcript::entry::EntryId;
+use crate::ui::transcript::layout::{self, Page};
 
-/// How many entries are kept laid out.
-const MOST: usize = 600;
+/// The maximum number of cached layouts.
+const MAX_LAYOUTS: usize = 600;
 
-/// What a layout was made from.
+/// The inputs of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     pub version: u32,
@@ -22,7 +22,7 @@ pub struct Key {
 }
 
 #[derive(Debug)]
-struct Laid {
+struct CachedLayout {
     key: Key,
     rows: Arc<Vec<Row>>,
     used: u64,
@@ -31,45 +31,45 @@ struct Laid {
 /// The layouts of a transcript.
 #[derive(Debug, Default)]
 pub struct Cache {
-    laid: RefCell<HashMap<Id, Laid>>,
+    layouts: RefCell<HashMap<EntryId, CachedLayout>>,
     clock: std::cell::Cell<u64>,
-    /// How many layouts were made, for tests that count.
+    /// How many layouts were made. For tests.
     made: std::cell::Cell<u64>,
 }
 
 impl Clone for Cache {
-    /// A copy starts empty: it is only a cache.
+    /// Returns an empty cache.
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
 impl Cache {
-    /// Returns the rows of an entry, made by `lay` if they are not there or out of date.
-    pub fn rows(&self, id: Id, key: Key, lay: impl FnOnce() -> Vec<Row>) -> Arc<Vec<Row>> {
+    /// Returns the rows of an entry, calling `lay` if they are missing or out of date.
+    pub fn rows(&self, id: EntryId, key: Key, lay: impl FnOnce() -> Vec<Row>) -> Arc<Vec<Row>> {
         let now = self.clock.get() + 1;
         self.clock.set(now);
-        if let Some(laid) = self.laid.borrow_mut().get_mut(&id)
-            && laid.key == key
+        if let Some(layouts) = self.layouts.borrow_mut().get_mut(&id)
+            && layouts.key == key
         {
-            laid.used = now;
-            return Arc::clone(&laid.rows);
+            layouts.used = now;
+            return Arc::clone(&layouts.rows);
         }
         let rows = Arc::new(lay());
         self.made.set(self.made.get() + 1);
-        let mut all = self.laid.borrow_mut();
-        if all.len() >= MOST {
-            let mut ages: Vec<u64> = all.values().map(|laid| laid.used).collect();
+        let mut all = self.layouts.borrow_mut();
+        if all.len() >= MAX_LAYOUTS {
+            let mut ages: Vec<u64> = all.values().map(|layouts| layouts.used).collect();
             ages.sort_unstable();
             let limit = ages[ages.len() / 2];
-            all.retain(|_, laid| laid.used > limit);
+            all.retain(|_, layouts| layouts.used > limit);
         }
-        all.insert(id, Laid { key, rows: Arc::clone(&rows), used: now });
+        all.insert(id, CachedLayout { key, rows: Arc::clone(&rows), used: now });
         rows
     }
 
     pub fn clear(&self) {
-        self.laid.borrow_mut().clear();
+        self.layouts.borrow_mut().clear();
     }
 
     #[cfg(test)]
@@ -78,12 +78,12 @@ impl Cache {
     }
 }
 
-/// The Markdown that is being written: what is complete of it is not laid out again with every word.
+/// The Markdown being streamed. Its finished part is not layouts out again for every delta.
 #[derive(Debug, Default)]
 pub struct Stream(RefCell<Option<StreamingMarkdown>>);
 
 impl Clone for Stream {
-    /// A copy starts empty: it is only a cache.
+    /// Returns an empty cache.
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -93,10 +93,10 @@ impl Stream {
     pub fn rows(&self, text: &str, page: &Page<'_>) -> Vec<Row> {
         let mut stream = self.0.borrow_mut();
         let known = stream.take().filter(|known| text.starts_with(known.source()));
-        let known = stream.insert(known.unwrap_or_else(|| StreamingMarkdown::new(lay::markdown_page(page))));
-        known.set_page(lay::markdown_page(page));
+        let known = stream.insert(known.unwrap_or_else(|| StreamingMarkdown::new(layout::markdown_page(page))));
+        known.set_page(layout::markdown_page(page));
         let new = known.source().len();
         known.push(&text[new..]);
-        lay::gutter(known.rows().to_vec(), " ", Role::Agent)
+        layout::gutter(known.rows().to_vec(), " ", Role::Agent)
     }
 }

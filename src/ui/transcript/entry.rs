@@ -1,7 +1,6 @@
-//! What a transcript is made of: one entry for each thing that a person would name.
+//! The entries of a transcript: plain data, laid out by `layout`.
 //!
-//! An entry is data; how it looks is decided in `lay`. Its version changes with every change of it, so that what was
-//! laid out can be told from what is out of date.
+//! Every change of an entry bumps its version, which invalidates cached layouts.
 
 use crate::base::{EventId, MessageId, TaskId, Timestamp};
 use crate::model::ask::{Answer, Ask};
@@ -9,47 +8,47 @@ use crate::model::conversation::ToolUse;
 use crate::model::event::{CompactTrigger, ErrorNote, ToolResult, Verdict};
 use crate::model::{BlobRef, Content, Image};
 
-/// Names an entry. Entries of the log come first, in its order; what is still being made comes last.
+/// Identifies an entry. Log entries come first, in log order; live entries come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Id {
+pub enum EntryId {
     Event(EventId),
-    Live(Live),
+    Live(LivePart),
 }
 
-/// What is still being made.
+/// The part of the response that is being streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Live {
+pub enum LivePart {
     Thinking,
     Text,
     Call,
 }
 
-/// One thing in a transcript.
+/// One entry of a transcript.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    pub id: Id,
+    pub id: EntryId,
     pub at: Timestamp,
-    /// Which turn it belongs to, counted from the first that is loaded.
+    /// The turn, counted from the first loaded one.
     pub turn: u64,
     pub version: u32,
     /// The conversation was rewound to before it.
     pub undone: bool,
-    pub kind: Kind,
+    pub kind: EntryKind,
 }
 
 impl Entry {
-    pub fn new(id: Id, at: Timestamp, turn: u64, kind: Kind) -> Self {
+    pub fn new(id: EntryId, at: Timestamp, turn: u64, kind: EntryKind) -> Self {
         Self { id, at, turn, version: 0, undone: false, kind }
     }
 
-    pub fn changed(&mut self) {
+    pub fn bump_version(&mut self) {
         self.version = self.version.wrapping_add(1);
     }
 }
 
-/// How far something said has come.
+/// The delivery state of a user message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reached {
+pub enum DeliveryState {
     /// In the log, not yet read by the agent.
     #[default]
     Sent,
@@ -57,7 +56,7 @@ pub enum Reached {
     Withdrawn,
 }
 
-/// How a line between things reads.
+/// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     Quiet,
@@ -65,17 +64,16 @@ pub enum Tone {
     Error,
 }
 
-/// What an entry is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
-    /// What the person said.
-    Said {
+pub enum EntryKind {
+    /// A message from the user.
+    UserMessage {
         message: MessageId,
         text: String,
         images: Vec<Image>,
-        reached: Reached,
+        delivery: DeliveryState,
     },
-    /// What the agent said.
+    /// Text from the agent.
     Text {
         text: String,
     },
@@ -83,15 +81,15 @@ pub enum Kind {
         text: String,
         hidden: bool,
     },
-    Tool(Box<Tool>),
+    Tool(Box<ToolEntry>),
     /// A message from another task.
-    Letter {
+    TaskMessage {
         other: Option<TaskId>,
         name: String,
         text: String,
         reply: bool,
     },
-    /// A sub task finished.
+    /// A subtask finished.
     Completion {
         task: TaskId,
         title: String,
@@ -108,30 +106,29 @@ pub enum Kind {
         answer: Option<Answer>,
         withdrawn: Option<String>,
     },
-    /// A summary took the place of what lies above.
+    /// A summary replaced the conversation above.
     Compaction {
         trigger: Option<CompactTrigger>,
         done: Option<Summary>,
     },
     Error(ErrorNote),
-    /// A line that names a new part: a run, a fork.
+    /// A rule that starts a new part: a run, a fork.
     Separator {
         text: String,
     },
-    /// One line that Matrix itself says, with more behind it if there is more.
+    /// One line from Matrix itself, with details to unfold.
     Notice {
         tone: Tone,
         text: String,
         more: String,
     },
-    /// What the model is writing into a tool call.
+    /// A tool call that the model is writing.
     Writing {
         name: String,
         bytes: u64,
     },
 }
 
-/// A summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     pub text: String,
@@ -139,61 +136,61 @@ pub struct Summary {
     pub after: u64,
 }
 
-/// A tool call and what came of it.
+/// A tool call and its result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tool {
-    /// The name of the call, which joins it with its result and its output.
+pub struct ToolEntry {
+    /// The call id, which joins the call with its result and its output.
     pub call: String,
     pub name: String,
-    /// Nothing: the call lies before what is loaded.
+    /// `None` if the call is older than the loaded events.
     pub asked: Option<ToolUse>,
     pub result: Option<ToolResult>,
-    /// What has been printed so far, while there is no result.
+    /// Live output, until the result arrives.
     pub output: Output,
-    /// The whole output, when it was read from its blob.
+    /// The full output, if it was read from its blob.
     pub full: Option<String>,
 }
 
-impl Tool {
-    /// Returns the task that a call speaks of: the one written to, changed or closed, or the one that it made.
-    pub fn other(&self) -> Option<TaskId> {
-        // A call that speaks of a task is short; a file that is written may be megabytes, and this is asked at every frame.
+impl ToolEntry {
+    /// Returns the task that the call concerns: the addressed or changed one, or the one it created.
+    pub fn related_task(&self) -> Option<TaskId> {
+        // Such a call is short, but a written file may be megabytes, and this runs for every frame.
         let input = self.asked.as_ref()?.input.as_str();
         let input = if input.len() > OUTPUT_BYTES { "{}" } else { input };
         let input: serde_json::Value = serde_json::from_str(input).ok()?;
         let named = ["task", "task_id", "to"].iter().find_map(|name| input.get(name)?.as_str()?.parse().ok());
-        named.or_else(|| self.made())
+        named.or_else(|| self.created_task())
     }
 
-    /// Returns the task that the result says was made.
-    fn made(&self) -> Option<TaskId> {
+    /// Returns the task that the result says was created.
+    fn created_task(&self) -> Option<TaskId> {
         let Content::Text { text } = &self.result.as_ref().filter(|result| !result.is_error)?.content else {
             return None;
         };
         text.strip_prefix("Created task ")?.split(' ').next()?.parse().ok()
     }
 
-    /// Returns where the whole output is, if the result has only a part of it.
+    /// Returns the blob with the full output, if the result has only a part of it.
     pub fn blob(&self) -> Option<&BlobRef> {
         self.result.as_ref().and_then(|result| result.full.as_ref()).filter(|_| self.full.is_none())
     }
 }
 
-/// How much of live output is kept.
+/// How many bytes of live output are kept.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
-/// The last part of what a tool prints while it runs.
+/// The last part of a tool's live output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     pub text: String,
-    /// Bytes that were let go of.
+    /// Bytes dropped from the start.
     pub dropped: u64,
 }
 
 impl Output {
     pub fn push(&mut self, chunk: &str) {
         self.text.push_str(chunk);
-        // Twice the bound before anything is cut: cutting moves everything that is kept.
+        // Cut only at twice the limit: cutting moves everything that is kept.
         if self.text.len() > 2 * OUTPUT_BYTES {
             let cut = self.text.ceil_char_boundary(self.text.len() - OUTPUT_BYTES);
             let cut = self.text[cut..].find('\n').map_or(cut, |line| cut + line + 1);
@@ -203,25 +200,25 @@ impl Output {
     }
 }
 
-/// What stands in lines close to each other.
+/// Entries of the same group follow each other without a blank row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
-    /// One line with something behind it.
-    Deed,
-    /// A line or a few that say everything.
-    Remark,
+pub enum LineGroup {
+    /// One line that can be unfolded.
+    Foldable,
+    /// A few lines that cannot be unfolded.
+    Plain,
 }
 
-impl Kind {
-    /// Returns which lines it stands close to: those of its own sort. Nothing: there is air around it.
-    pub fn sort(&self) -> Option<Sort> {
+impl EntryKind {
+    /// Returns the group of the entry. `None` if blank rows surround it.
+    pub fn line_group(&self) -> Option<LineGroup> {
         match self {
-            Self::Tool(_) | Self::Thinking { .. } | Self::Writing { .. } => Some(Sort::Deed),
-            // With nothing behind it, every word is said at once: that may be a paragraph.
-            Self::Notice { more, .. } => Some(if more.is_empty() { Sort::Remark } else { Sort::Deed }),
-            Self::Said { .. }
+            Self::Tool(_) | Self::Thinking { .. } | Self::Writing { .. } => Some(LineGroup::Foldable),
+            // Without details, the text may be a paragraph.
+            Self::Notice { more, .. } => Some(if more.is_empty() { LineGroup::Plain } else { LineGroup::Foldable }),
+            Self::UserMessage { .. }
             | Self::Text { .. }
-            | Self::Letter { .. }
+            | Self::TaskMessage { .. }
             | Self::Completion { .. }
             | Self::Done { .. }
             | Self::Ask { .. }
@@ -236,10 +233,10 @@ impl Kind {
             Self::Error(_) | Self::Notice { tone: Tone::Error, .. } => true,
             Self::Tool(tool) => tool.result.as_ref().is_some_and(|result| result.is_error),
             Self::Done { verdict, .. } | Self::Completion { verdict, .. } => *verdict == Verdict::Failed,
-            Self::Said { .. }
+            Self::UserMessage { .. }
             | Self::Text { .. }
             | Self::Thinking { .. }
-            | Self::Letter { .. }
+            | Self::TaskMessage { .. }
             | Self::Ask { .. }
             | Self::Compaction { .. }
             | Self::Separator { .. }
@@ -248,29 +245,33 @@ impl Kind {
         }
     }
 
-    /// Tells whether there is more of it than is seen while it is folded.
+    /// Returns true if folding hides a part of the entry.
     pub fn folds(&self) -> bool {
         match self {
-            Self::Tool(_) | Self::Letter { .. } | Self::Completion { .. } | Self::Done { .. } | Self::Notice { .. } => {
-                true
-            }
+            Self::Tool(_)
+            | Self::TaskMessage { .. }
+            | Self::Completion { .. }
+            | Self::Done { .. }
+            | Self::Notice { .. } => true,
             Self::Thinking { hidden, .. } => !hidden,
             Self::Compaction { done, .. } => done.is_some(),
-            // One that waits opens where it is answered.
+            // A pending question opens in the asks pane instead.
             Self::Ask { answer, withdrawn, .. } => answer.is_none() && withdrawn.is_none(),
-            Self::Said { .. } | Self::Text { .. } | Self::Error(_) | Self::Separator { .. } | Self::Writing { .. } => {
-                false
-            }
+            Self::UserMessage { .. }
+            | Self::Text { .. }
+            | Self::Error(_)
+            | Self::Separator { .. }
+            | Self::Writing { .. } => false,
         }
     }
 
-    /// Returns the task on the other side, if there is one to go to.
-    pub fn other(&self) -> Option<TaskId> {
+    /// Returns the related task, if there is one to go to.
+    pub fn related_task(&self) -> Option<TaskId> {
         match self {
-            Self::Letter { other, .. } => *other,
+            Self::TaskMessage { other, .. } => *other,
             Self::Completion { task, .. } => Some(*task),
-            Self::Tool(tool) => tool.other(),
-            Self::Said { .. }
+            Self::Tool(tool) => tool.related_task(),
+            Self::UserMessage { .. }
             | Self::Text { .. }
             | Self::Thinking { .. }
             | Self::Done { .. }

@@ -1,26 +1,26 @@
-//! From events to entries. One function for what is read from disk and what happens now, so that both look the same.
+//! Folds events into entries. Stored and live events take the same path, so both look the same.
 
 use std::collections::VecDeque;
 
 use crate::base::sanitize;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
-use crate::model::message::{Message, Source, TreeAction};
-use crate::ui::transcript::entry::{Entry, Id, Kind, Output, Reached, Summary, Tone, Tool};
-use crate::ui::transcript::lay::shown_name;
-use crate::ui::words;
+use crate::model::message::{Message, MessageSource, TreeAction};
+use crate::ui::labels;
+use crate::ui::transcript::entry::{DeliveryState, Entry, EntryId, EntryKind, Output, Summary, Tone, ToolEntry};
+use crate::ui::transcript::layout::shown_name;
 
-/// Calls that are told of in other words: by an Ask, by a verdict.
+/// Calls that are shown as an Ask or a verdict instead.
 const CLARIFY: &str = "clarify";
 const DONE: &str = "done";
 
-/// Entries that grow by events, oldest first.
+/// Entries folded from events, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fold {
-    /// Each in a place of its own: where many are kept, growing must not move them all within one frame.
+    /// Boxed, so that growing the deque does not move all entries within one frame.
     pub entries: VecDeque<Box<Entry>>,
     turn: u64,
-    /// Questions to the person that wait for their Ask, which says everything that the call would.
+    /// `clarify` calls whose Ask has not arrived. The Ask shows everything that the call would.
     asking: Vec<ToolUse>,
 }
 
@@ -31,33 +31,33 @@ impl Fold {
         fold
     }
 
-    fn push(&mut self, event: &Event, kind: Kind) {
-        self.entries.push_back(Box::new(Entry::new(Id::Event(event.id), event.ts, self.turn, kind)));
+    fn push(&mut self, event: &Event, kind: EntryKind) {
+        self.entries.push_back(Box::new(Entry::new(EntryId::Event(event.id), event.ts, self.turn, kind)));
     }
 
     fn notice(&mut self, event: &Event, tone: Tone, text: impl Into<String>, more: impl Into<String>) {
-        self.push(event, Kind::Notice { tone, text: text.into(), more: more.into() });
+        self.push(event, EntryKind::Notice { tone, text: text.into(), more: more.into() });
     }
 
-    /// Finds the latest entry for which `change` says that it was the one.
-    fn change(&mut self, change: impl Fn(&mut Kind) -> bool) -> bool {
+    /// Applies `change` to the latest entry that accepts it. Returns true if there is one.
+    fn change(&mut self, change: impl Fn(&mut EntryKind) -> bool) -> bool {
         let found = self.entries.iter_mut().rev().find_map(|entry| change(&mut entry.kind).then_some(entry));
-        found.map(|entry| entry.changed()).is_some()
+        found.map(|entry| entry.bump_version()).is_some()
     }
 
     pub fn apply(&mut self, event: &Event) {
         match &event.body {
             Body::Message(message) => self.message(event, message),
-            Body::MessagesConsumed(consumed) => self.reached(&consumed.ids, Reached::Read),
-            Body::MessagesWithdrawn(withdrawn) => self.reached(&withdrawn.ids, Reached::Withdrawn),
-            Body::AssistantText(said) => self.push(event, Kind::Text { text: said.text.clone() }),
+            Body::MessagesConsumed(consumed) => self.set_delivery(&consumed.ids, DeliveryState::Read),
+            Body::MessagesWithdrawn(withdrawn) => self.set_delivery(&withdrawn.ids, DeliveryState::Withdrawn),
+            Body::AssistantText(said) => self.push(event, EntryKind::Text { text: said.text.clone() }),
             Body::Thinking(thought) => {
                 let hidden = thought.redacted.is_some() && thought.text.is_empty();
-                self.push(event, Kind::Thinking { text: thought.text.clone(), hidden });
+                self.push(event, EntryKind::Thinking { text: thought.text.clone(), hidden });
             }
             Body::ToolCall(asked) if shown_name(&asked.name) == CLARIFY => self.asking.push(asked.clone()),
             Body::ToolCall(asked) => {
-                let tool = Tool {
+                let tool = ToolEntry {
                     call: asked.call.clone(),
                     name: asked.name.clone(),
                     asked: Some(asked.clone()),
@@ -65,7 +65,7 @@ impl Fold {
                     output: Output::default(),
                     full: None,
                 };
-                self.push(event, Kind::Tool(Box::new(tool)));
+                self.push(event, EntryKind::Tool(Box::new(tool)));
             }
             Body::ToolResult(result) => self.result(event, result),
             Body::TurnEnded(end) => {
@@ -75,29 +75,29 @@ impl Fold {
                 self.turn += 1;
             }
             Body::CompactStarted(started) => {
-                self.push(event, Kind::Compaction { trigger: Some(started.trigger), done: None });
+                self.push(event, EntryKind::Compaction { trigger: Some(started.trigger), done: None });
             }
             Body::CompactMarker(marker) => {
                 let summary =
                     Summary { text: marker.summary.clone(), before: marker.tokens_before, after: marker.tokens_after };
                 let joined = self.change(|kind| match kind {
-                    Kind::Compaction { done: done @ None, .. } => {
+                    EntryKind::Compaction { done: done @ None, .. } => {
                         *done = Some(summary.clone());
                         true
                     }
                     _ => false,
                 });
                 if !joined {
-                    self.push(event, Kind::Compaction { trigger: None, done: Some(summary) });
+                    self.push(event, EntryKind::Compaction { trigger: None, done: Some(summary) });
                 }
             }
             Body::ForkMarker(fork) => {
-                let text = format!("continues a copy of another session as \"{}\"", sanitize::line(&fork.title));
-                self.push(event, Kind::Separator { text });
+                let text = format!("forked from another session as \"{}\"", sanitize::line(&fork.title));
+                self.push(event, EntryKind::Separator { text });
             }
             Body::RunStarted(run) => {
                 let text = format!("{} with {}", run_word(run.shape), sanitize::line(&run.model));
-                self.push(event, Kind::Separator { text });
+                self.push(event, EntryKind::Separator { text });
             }
             Body::RunEnded(run) => {
                 if let Some((tone, text, more)) = exit(&run.exit) {
@@ -105,20 +105,20 @@ impl Fold {
                 }
             }
             Body::DoneNotified(done) => {
-                // The verdict says all that the call for it did.
-                let called = |entry: &Entry| matches!(&entry.kind, Kind::Tool(tool) if tool.result.is_none() && shown_name(&tool.name) == DONE);
+                // The verdict replaces the entry of the `done` call.
+                let called = |entry: &Entry| matches!(&entry.kind, EntryKind::Tool(tool) if tool.result.is_none() && shown_name(&tool.name) == DONE);
                 if self.entries.back().is_some_and(|entry| called(entry)) {
                     self.entries.pop_back();
                 }
-                self.push(event, Kind::Done { verdict: done.verdict, text: done.result.clone() });
+                self.push(event, EntryKind::Done { verdict: done.verdict, text: done.result.clone() });
             }
             Body::AskRaised(ask) => {
                 let ask = Box::new(ask.clone());
-                self.push(event, Kind::Ask { ask, answer: None, withdrawn: None });
+                self.push(event, EntryKind::Ask { ask, answer: None, withdrawn: None });
             }
             Body::AskAnswered(answered) => {
                 let joined = self.change(|kind| match kind {
-                    Kind::Ask { ask, answer, .. } if ask.id == answered.id => {
+                    EntryKind::Ask { ask, answer, .. } if ask.id == answered.id => {
                         *answer = Some(answered.answer.clone());
                         true
                     }
@@ -130,7 +130,7 @@ impl Fold {
             }
             Body::AskWithdrawn(gone) => {
                 self.change(|kind| match kind {
-                    Kind::Ask { ask, withdrawn, .. } if ask.id == gone.id => {
+                    EntryKind::Ask { ask, withdrawn, .. } if ask.id == gone.id => {
                         *withdrawn = Some(gone.reason.clone());
                         true
                     }
@@ -144,24 +144,24 @@ impl Fold {
                 self.notice(event, Tone::Warn, format!("{} of {} spent", it.spent, it.limit), "");
             }
             Body::BudgetExceeded(it) => {
-                self.notice(event, Tone::Error, format!("the budget of {} is spent ({})", it.limit, it.spent), "");
+                self.notice(event, Tone::Error, format!("budget of {} exceeded: {} spent", it.limit, it.spent), "");
             }
-            Body::Error(note) => self.push(event, Kind::Error(note.clone())),
+            Body::Error(note) => self.push(event, EntryKind::Error(note.clone())),
             Body::Repaired(repaired) => {
-                self.notice(event, Tone::Quiet, "the log was put in order", repaired.steps.join("\n"));
+                self.notice(event, Tone::Quiet, "the session log was repaired", repaired.steps.join("\n"));
             }
             Body::HeadMoved(moved) => {
-                let kept = moved.to.map(Id::Event);
+                let last_kept = moved.to.map(EntryId::Event);
                 for entry in &mut self.entries {
-                    if kept.is_none_or(|kept| entry.id > kept) && !entry.undone {
+                    if last_kept.is_none_or(|last| entry.id > last) && !entry.undone {
                         entry.undone = true;
-                        entry.changed();
+                        entry.bump_version();
                     }
                 }
-                self.notice(event, Tone::Quiet, "the conversation goes on from an earlier point", "");
+                self.notice(event, Tone::Quiet, "rewound to an earlier turn", "");
             }
             Body::Unknown(unknown) => {
-                let text = format!("something that this version does not know: {}", sanitize::line(&unknown.kind));
+                let text = format!("unknown event of a newer version: {}", sanitize::line(&unknown.kind));
                 self.notice(event, Tone::Quiet, text, unknown.body.as_str());
             }
             Body::SessionConfig(_) | Body::Usage(_) | Body::Snapshot(_) | Body::Work(_) | Body::TaskChanged(_) => {}
@@ -170,7 +170,7 @@ impl Fold {
 
     fn result(&mut self, event: &Event, result: &ToolResult) {
         let joined = self.change(|kind| match kind {
-            Kind::Tool(tool) if tool.call == result.call && tool.result.is_none() => {
+            EntryKind::Tool(tool) if tool.call == result.call && tool.result.is_none() => {
                 tool.result = Some(result.clone());
                 tool.output = Output::default();
                 true
@@ -180,10 +180,10 @@ impl Fold {
         let name = shown_name(&result.name);
         let asked = self.asking.iter().position(|asked| asked.call == result.call);
         let asked = asked.map(|place| self.asking.remove(place));
-        // What came of it has an entry of its own, unless it was refused.
-        let told = !result.is_error && (name == CLARIFY || name == DONE);
-        if !joined && !told {
-            let tool = Tool {
+        // The result has its own entry, unless it is an error.
+        let has_own_entry = !result.is_error && (name == CLARIFY || name == DONE);
+        if !joined && !has_own_entry {
+            let tool = ToolEntry {
                 call: result.call.clone(),
                 name: result.name.clone(),
                 asked,
@@ -191,89 +191,91 @@ impl Fold {
                 output: Output::default(),
                 full: None,
             };
-            self.push(event, Kind::Tool(Box::new(tool)));
+            self.push(event, EntryKind::Tool(Box::new(tool)));
         }
     }
 
-    fn reached(&mut self, ids: &[crate::base::MessageId], how: Reached) {
+    fn set_delivery(&mut self, ids: &[crate::base::MessageId], how: DeliveryState) {
         for entry in &mut self.entries {
-            if let Kind::Said { message, reached, .. } = &mut entry.kind
+            if let EntryKind::UserMessage { message, delivery, .. } = &mut entry.kind
                 && ids.contains(message)
             {
-                *reached = how;
-                entry.changed();
+                *delivery = how;
+                entry.bump_version();
             }
         }
     }
 
     fn message(&mut self, event: &Event, message: &Message) {
-        let letter = |other, name: &str, reply| Kind::Letter {
+        let task_message = |other, name: &str, reply| EntryKind::TaskMessage {
             other,
             name: sanitize::line(name).into_owned(),
             text: message.body.clone(),
             reply,
         };
         let kind = match &message.from {
-            Source::Begin | Source::BeginFork => quiet("you started this task", ""),
-            Source::Continue => quiet("you let it go on", ""),
-            Source::User => Kind::Said {
+            MessageSource::Begin | MessageSource::BeginFork => quiet("you started this task", ""),
+            MessageSource::Continue => quiet("you resumed this task", ""),
+            MessageSource::User => EntryKind::UserMessage {
                 message: message.id,
                 text: message.body.clone(),
                 images: message.images.clone(),
-                reached: Reached::Sent,
+                delivery: DeliveryState::Sent,
             },
-            Source::TaskMessage { task, title, request_reply } => letter(Some(*task), title, *request_reply),
-            Source::CrossProject { name, .. } => letter(None, name, false),
-            Source::TaskComplete { task, title, verdict } => Kind::Completion {
+            MessageSource::TaskMessage { task, title, request_reply } => {
+                task_message(Some(*task), title, *request_reply)
+            }
+            MessageSource::CrossProject { name, .. } => task_message(None, name, false),
+            MessageSource::TaskComplete { task, title, verdict } => EntryKind::Completion {
                 task: *task,
                 title: sanitize::line(title).into_owned(),
                 verdict: *verdict,
                 text: message.body.clone(),
             },
-            Source::UserMessageForwarded { title, .. } => Kind::Notice {
+            MessageSource::UserMessageForwarded { title, .. } => EntryKind::Notice {
                 tone: Tone::Quiet,
                 text: format!("you wrote to \"{}\"", sanitize::line(title)),
                 more: message.body.clone(),
             },
-            Source::TreeChange { title, action, .. } => Kind::Notice {
+            MessageSource::TreeChange { title, action, .. } => EntryKind::Notice {
                 tone: Tone::Quiet,
-                text: format!("you {} \"{}\"", tree_word(*action), sanitize::line(title)),
+                text: format!("you {} \"{}\"", tree_action_label(*action), sanitize::line(title)),
                 more: message.body.clone(),
             },
-            Source::BackgroundComplete { command, exit, duration_ms, .. } => {
-                let how = exit.map_or_else(|| "was ended".to_owned(), |code| format!("ended with {code}"));
-                let text = format!("{} {how} after {}", sanitize::line(command), words::duration(*duration_ms));
+            MessageSource::BackgroundComplete { command, exit, duration_ms, .. } => {
+                let how = exit.map_or_else(|| "was killed".to_owned(), |code| format!("exited with {code}"));
+                let text = format!("{} {how} after {}", sanitize::line(command), labels::duration(*duration_ms));
                 let tone = if *exit == Some(0) { Tone::Quiet } else { Tone::Warn };
-                Kind::Notice { tone, text, more: message.body.clone() }
+                EntryKind::Notice { tone, text, more: message.body.clone() }
             }
-            Source::WorkContext => quiet("where the agent is and what it should know", &message.body),
-            Source::Interrupt => quiet("you interrupted the agent", &message.body),
-            Source::Compact => quiet("you asked for a summary", ""),
-            Source::Notice => {
+            MessageSource::WorkContext => quiet("context given to the agent", &message.body),
+            MessageSource::Interrupt => quiet("you interrupted the agent", &message.body),
+            MessageSource::Compact => quiet("you asked for a summary", ""),
+            MessageSource::Notice => {
                 let (first, rest) = message.body.split_once('\n').unwrap_or((&message.body, ""));
                 quiet(&sanitize::line(first), rest)
             }
-            // The Ask and the summary have entries of their own.
-            Source::ClarifyResponse { .. } | Source::CompactedResume => return,
+            // The Ask and the summary have their own entries.
+            MessageSource::ClarifyResponse { .. } | MessageSource::CompactedResume => return,
         };
         self.push(event, kind);
     }
 }
 
-fn quiet(text: &str, more: &str) -> Kind {
-    Kind::Notice { tone: Tone::Quiet, text: text.to_owned(), more: more.to_owned() }
+fn quiet(text: &str, more: &str) -> EntryKind {
+    EntryKind::Notice { tone: Tone::Quiet, text: text.to_owned(), more: more.to_owned() }
 }
 
-fn tree_word(action: TreeAction) -> &'static str {
+fn tree_action_label(action: TreeAction) -> &'static str {
     match action {
-        TreeAction::Created => "made",
+        TreeAction::Created => "created",
         TreeAction::Updated => "changed",
         TreeAction::Moved => "moved",
-        TreeAction::Reordered => "put in another order what is below",
+        TreeAction::Reordered => "reordered the subtasks of",
         TreeAction::Closed => "closed",
         TreeAction::Reset => "reset",
         TreeAction::Deleted => "deleted",
-        TreeAction::Restored => "brought back",
+        TreeAction::Restored => "restored",
         TreeAction::Stopped => "stopped",
     }
 }
@@ -287,21 +289,21 @@ fn run_word(shape: ResumeShape) -> &'static str {
     }
 }
 
-/// Returns what to say of a turn that did not end as turns do.
+/// Returns a notice for a turn that did not end normally.
 fn stop(stop: &StopReason) -> Option<(Tone, String)> {
     match stop {
         StopReason::EndTurn | StopReason::ToolUse | StopReason::Pause => None,
-        StopReason::MaxTokens => Some((Tone::Warn, "the answer was cut: it was as long as it may be".to_owned())),
-        StopReason::Refusal => Some((Tone::Error, "the model refused".to_owned())),
+        StopReason::MaxTokens => Some((Tone::Warn, "the response was cut off at the token limit".to_owned())),
+        StopReason::Refusal => Some((Tone::Error, "the model refused to answer".to_owned())),
         StopReason::ContextOverflow => {
-            Some((Tone::Warn, "the conversation is longer than the model can read".to_owned()))
+            Some((Tone::Warn, "the conversation exceeds the model's context window".to_owned()))
         }
         StopReason::Interrupted => Some((Tone::Warn, "interrupted".to_owned())),
         StopReason::Other(word) => Some((Tone::Warn, format!("the model stopped: {}", sanitize::line(word)))),
     }
 }
 
-/// Returns what to say of the end of a run. A verdict has an entry of its own.
+/// Returns a notice for the end of a run. A verdict has its own entry.
 fn exit(exit: &Exit) -> Option<(Tone, &'static str, String)> {
     let reason = match exit {
         Exit::DonePassed | Exit::DoneFailed => return None,
@@ -309,13 +311,13 @@ fn exit(exit: &Exit) -> Option<(Tone, &'static str, String)> {
     };
     Some(match reason {
         InterruptReason::Stopped => (Tone::Quiet, "stopped by you", String::new()),
-        InterruptReason::Quit => (Tone::Quiet, "stopped with the program", String::new()),
-        InterruptReason::TaskGone => (Tone::Quiet, "stopped: the task was put away", String::new()),
-        InterruptReason::Budget => (Tone::Warn, "stopped: the budget is spent", String::new()),
-        InterruptReason::TurnLimit => (Tone::Warn, "stopped: as many turns as it may have", String::new()),
-        InterruptReason::Provider(why) => (Tone::Error, "stopped: the model could not be reached", why.clone()),
-        InterruptReason::Storage(why) => (Tone::Error, "stopped: the disk did not take an event", why.clone()),
-        InterruptReason::Internal(why) => (Tone::Error, "stopped by a fault of Matrix", why.clone()),
+        InterruptReason::Quit => (Tone::Quiet, "paused when you quit", String::new()),
+        InterruptReason::TaskGone => (Tone::Quiet, "stopped: the task was closed or deleted", String::new()),
+        InterruptReason::Budget => (Tone::Warn, "stopped: budget exceeded", String::new()),
+        InterruptReason::TurnLimit => (Tone::Warn, "stopped: turn limit delivery", String::new()),
+        InterruptReason::Provider(why) => (Tone::Error, "stopped: provider error", why.clone()),
+        InterruptReason::Storage(why) => (Tone::Error, "stopped: an event could not be saved", why.clone()),
+        InterruptReason::Internal(why) => (Tone::Error, "stopped: internal error", why.clone()),
     })
 }
 

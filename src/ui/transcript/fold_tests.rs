@@ -19,7 +19,7 @@ fn a_call_and_its_result_are_one_entry() {
         .entries
         .iter()
         .filter_map(|entry| match &entry.kind {
-            Kind::Tool(tool) => Some((tool.call.as_str(), tool.asked.is_some(), tool.result.is_some())),
+            EntryKind::Tool(tool) => Some((tool.call.as_str(), tool.asked.is_some(), tool.result.is_some())),
             _ => None,
         })
         .collect();
@@ -27,21 +27,21 @@ fn a_call_and_its_result_are_one_entry() {
 }
 
 #[test]
-fn a_message_says_how_far_it_has_come() {
+fn message_shows_its_delivery_state() {
     let events = events(Ids::default().login);
-    let reached = |count: usize| {
+    let delivery = |count: usize| {
         let fold = Fold::of(&events[..count]);
         fold.entries.iter().find_map(|entry| match entry.kind {
-            Kind::Said { reached, .. } => Some(reached),
+            EntryKind::UserMessage { delivery, .. } => Some(delivery),
             _ => None,
         })
     };
-    assert_eq!(reached(2), Some(Reached::Sent));
-    assert_eq!(reached(3), Some(Reached::Read));
+    assert_eq!(delivery(2), Some(DeliveryState::Sent));
+    assert_eq!(delivery(3), Some(DeliveryState::Read));
     let mut fold = Fold::of(&events[..2]);
     let Body::Message(message) = &events[1].body else { panic!("the second event is a message") };
     fold.apply(&event(500, 0, Body::MessagesWithdrawn(MessagesWithdrawn { ids: vec![message.id] })));
-    assert!(matches!(fold.entries[1].kind, Kind::Said { reached: Reached::Withdrawn, .. }));
+    assert!(matches!(fold.entries[1].kind, EntryKind::UserMessage { delivery: DeliveryState::Withdrawn, .. }));
 }
 
 #[test]
@@ -51,21 +51,21 @@ fn an_answer_joins_its_question() {
     let answer = Answer {
         text: "/auth/callback".to_owned(),
         choice: Some(Chosen::Id(ChoiceId::Option(0))),
-        by: AnsweredBy::Person,
+        by: AnsweredBy::User,
     };
     let mut fold = Fold::default();
     fold.apply(&event(1, 9, Body::AskRaised(ask.clone())));
     fold.apply(&event(2, 8, Body::AskAnswered(AskAnswered { id: ask.id, answer: answer.clone() })));
     assert_eq!(fold.entries.len(), 1);
-    assert!(matches!(&fold.entries[0].kind, Kind::Ask { answer: Some(given), .. } if *given == answer));
-    // The question may lie in a part that is not loaded.
+    assert!(matches!(&fold.entries[0].kind, EntryKind::Ask { answer: Some(given), .. } if *given == answer));
+    // The question may not be loaded.
     let other = AskId::from_ulid(ulid::Ulid::from_parts(1, 5));
     fold.apply(&event(3, 7, Body::AskAnswered(AskAnswered { id: other, answer })));
-    assert!(matches!(&fold.entries[1].kind, Kind::Notice { text, .. } if text == "answered: /auth/callback"));
+    assert!(matches!(&fold.entries[1].kind, EntryKind::Notice { text, .. } if text == "answered: /auth/callback"));
 }
 
 #[test]
-fn what_was_rewound_is_marked_and_stays() {
+fn rewound_entries_stay_marked() {
     let mut fold = login();
     let to = EventId::from_ulid(ulid::Ulid::from_parts(1_794_808_000_000, 104));
     let moved =
@@ -73,10 +73,10 @@ fn what_was_rewound_is_marked_and_stays() {
     fold.apply(&event(900, 0, Body::HeadMoved(moved)));
     fold.apply(&event(901, 0, Body::AssistantText(AssistantText { text: "again".to_owned() })));
     for entry in &fold.entries {
-        let Id::Event(id) = entry.id else { panic!("everything is in the log") };
+        let EntryId::Event(id) = entry.id else { panic!("everything is in the log") };
         assert_eq!(
             entry.undone,
-            id > to && entry.id < Id::Event(event(900, 0, Body::TurnEnded(turn())).id),
+            id > to && entry.id < EntryId::Event(event(900, 0, Body::TurnEnded(turn())).id),
             "{entry:?}"
         );
     }
@@ -87,7 +87,7 @@ fn turn() -> TurnEnded {
 }
 
 #[test]
-fn a_turn_that_ended_oddly_says_so() {
+fn abnormal_turn_end_is_shown() {
     let mut fold = Fold::default();
     fold.apply(&event(1, 1, Body::TurnEnded(turn())));
     assert!(fold.entries[0].kind.is_error());
@@ -97,15 +97,15 @@ fn a_turn_that_ended_oddly_says_so() {
 }
 
 #[test]
-fn a_result_without_its_call_stands_for_itself() {
+fn result_without_call_has_its_own_entry() {
     let result = events(Ids::default().login)[6].clone();
     let fold = Fold::of([&result]);
-    let Kind::Tool(tool) = &fold.entries[0].kind else { panic!("a tool") };
+    let EntryKind::Tool(tool) = &fold.entries[0].kind else { panic!("a tool") };
     assert!(tool.asked.is_none());
     assert!(matches!(tool.result.as_ref().unwrap().content, Content::Text { .. }));
 }
 
-/// A call of `name` and what came of it.
+/// Returns a call of `name` and its result.
 fn called(name: &str, input: &serde_json::Value, is_error: bool) -> [Event; 2] {
     let line = |number: u128, kind: &str, body: serde_json::Value| {
         let id = event(number, 0, Body::TurnEnded(turn())).id;
@@ -121,32 +121,32 @@ fn called(name: &str, input: &serde_json::Value, is_error: bool) -> [Event; 2] {
 }
 
 #[test]
-fn a_question_stands_in_a_transcript_once() {
+fn question_appears_once() {
     let ids = Ids::default();
     let ask = snapshot().tasks.iter().find(|task| task.node.id == ids.callback).unwrap().asks[0].clone();
     let [call, result] = called("clarify", &serde_json::json!({"question": ask.question}), false);
     let raised = event(3, 9, Body::AskRaised(ask.clone()));
     let fold = Fold::of([&call, &raised, &result]);
     assert_eq!(fold.entries.len(), 1, "{:#?}", fold.entries);
-    assert!(matches!(&fold.entries[0].kind, Kind::Ask { .. }));
-    // Also where the call lies in a part that is not loaded, and where what came of it is not there yet.
+    assert!(matches!(&fold.entries[0].kind, EntryKind::Ask { .. }));
+    // Also if the call is not loaded, and if the result has not arrived.
     assert_eq!(Fold::of([&raised, &result]).entries.len(), 1);
     assert_eq!(Fold::of([&call, &raised]).entries.len(), 1);
-    // One that was refused never became a question.
+    // A refused call never became a question.
     let [call, refused] = called("clarify", &serde_json::json!({"question": ask.question}), true);
     let fold = Fold::of([&call, &refused]);
-    assert!(matches!(&fold.entries[0].kind, Kind::Tool(tool) if tool.asked.is_some() && fold.entries.len() == 1));
+    assert!(matches!(&fold.entries[0].kind, EntryKind::Tool(tool) if tool.asked.is_some() && fold.entries.len() == 1));
 }
 
 #[test]
-fn the_end_of_a_task_stands_in_a_transcript_once() {
+fn verdict_appears_once() {
     let [call, result] = called("done", &serde_json::json!({"status": "passed", "result": "Both pass."}), false);
     let verdict = crate::model::event::Verdict::Passed;
     let done = crate::model::event::DoneNotified { verdict, result: "Both pass.".to_owned() };
     let done = event(3, 9, Body::DoneNotified(done));
     let fold = Fold::of([&call, &done, &result]);
     assert_eq!(fold.entries.len(), 1, "{:#?}", fold.entries);
-    assert!(matches!(&fold.entries[0].kind, Kind::Done { .. }));
+    assert!(matches!(&fold.entries[0].kind, EntryKind::Done { .. }));
     let [call, refused] = called("done", &serde_json::json!({"status": "passed"}), true);
-    assert!(matches!(&Fold::of([&call, &refused]).entries[0].kind, Kind::Tool(tool) if tool.result.is_some()));
+    assert!(matches!(&Fold::of([&call, &refused]).entries[0].kind, EntryKind::Tool(tool) if tool.result.is_some()));
 }

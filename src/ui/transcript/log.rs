@@ -1,4 +1,4 @@
-//! The events of a session as a list: when, what type, and the gist of it in one line.
+//! The events of a session as lines: time, type and summary.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,25 +6,24 @@ use serde_json::Value;
 use crate::base::{EventId, Timestamp, sanitize, text};
 use crate::model::{Body, Content, Event};
 
-/// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     pub id: EventId,
     pub at: Timestamp,
     pub kind: String,
-    pub gist: String,
+    pub summary: String,
 }
 
-/// The characters that the gist of an event has at most.
-const GIST: usize = 160;
+/// The maximum characters of a summary.
+const SUMMARY: usize = 160;
 
 pub fn line(event: &Event) -> LogLine {
     let kind = sanitize::line(event.body.kind()).into_owned();
-    LogLine { id: event.id, at: event.ts, kind, gist: gist(&event.body) }
+    LogLine { id: event.id, at: event.ts, kind, summary: summary(&event.body) }
 }
 
-fn gist(body: &Body) -> String {
-    let brief = |words: &str| text::headline(&sanitize::line(text::prefix(words, 4 * GIST)), GIST);
+fn summary(body: &Body) -> String {
+    let brief = |words: &str| text::headline(&sanitize::line(text::prefix(words, 4 * SUMMARY)), SUMMARY);
     match body {
         Body::Message(message) => brief(&message.body),
         Body::MessagesConsumed(it) => text::count(it.ids.len(), "message", "messages"),
@@ -41,7 +40,7 @@ fn gist(body: &Body) -> String {
         },
         Body::Usage(it) => {
             let cost = it.cost.map_or_else(|| "price unknown".to_owned(), |cost| cost.to_string());
-            format!("{} read, {} written, {cost}", it.tokens.context(), it.tokens.output)
+            format!("{} in, {} out, {cost}", it.tokens.context(), it.tokens.output)
         }
         Body::TurnEnded(it) => name(&it.stop),
         Body::CompactStarted(it) => name(&it.trigger),
@@ -66,11 +65,11 @@ fn gist(body: &Body) -> String {
     }
 }
 
-/// Returns a word of an event as its file has it.
+/// Returns the stored name of an enum value.
 fn name(word: &impl Serialize) -> String {
     match serde_json::to_value(word) {
         Ok(Value::String(name)) => sanitize::line(&name).into_owned(),
-        Ok(value) => text::headline(&sanitize::line(&value.to_string()), GIST),
+        Ok(value) => text::headline(&sanitize::line(&value.to_string()), SUMMARY),
         Err(_) => String::new(),
     }
 }

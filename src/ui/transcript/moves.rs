@@ -1,55 +1,54 @@
-//! Moving about in a transcript: by rows, by entries, to turns, errors and what the person said; unfolding; choosing
-//! rows; and what is copied.
+//! Movement in a transcript: scrolling, jumping, unfolding, selecting and copying.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use crate::text::{markdown, row};
-use crate::ui::transcript::entry::{Entry, Id, Kind};
-use crate::ui::transcript::lay::Page;
+use crate::ui::transcript::entry::{Entry, EntryId, EntryKind};
+use crate::ui::transcript::layout::Page;
 use crate::ui::transcript::search::Direction;
 use crate::ui::transcript::state::{Anchor, Measured, Transcript};
-use crate::ui::transcript::viewport::{self, Measure as _, Spot};
+use crate::ui::transcript::viewport::{self, Measure as _, RowPosition};
 
-/// So close to the oldest entry the ones before it are read.
+/// Older events are loaded when fewer entries than this are above.
 const NEAR: usize = 20;
 
-/// What can be jumped to.
+/// The target of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum JumpTarget {
     Entry,
     Turn,
     Error,
-    Said,
+    UserMessage,
 }
 
 impl Transcript {
-    /// Returns the topmost row that is seen.
-    pub fn top(&self, page: &Page<'_>, height: usize) -> Spot {
+    /// Returns the first visible row.
+    pub fn top(&self, page: &Page<'_>, height: usize) -> RowPosition {
         let measured = Measured { transcript: self, page };
         match self.anchor.filter(|_| !self.follow) {
-            Some(anchor) => viewport::clamp(&measured, self.spot(anchor, page), height),
+            Some(anchor) => viewport::clamp(&measured, self.row_position(anchor, page), height),
             None => viewport::end(&measured, height),
         }
     }
 
-    /// Tells whether all of it can be seen at once.
+    /// Returns true if the whole transcript is visible.
     pub fn fits(&self, page: &Page<'_>, height: usize) -> bool {
         let measured = Measured { transcript: self, page };
-        viewport::end(&measured, height) == Spot::default()
+        viewport::end(&measured, height) == RowPosition::default()
     }
 
-    /// Scrolls by rows. Up leaves follow mode; reaching the end by going down brings it back.
+    /// Scrolls by rows. Scrolling up leaves follow mode; reaching the end by scrolling down resumes it.
     pub fn scroll(&mut self, by: isize, page: &Page<'_>, height: usize) {
         let top = self.top(page, height);
         let measured = Measured { transcript: self, page };
         let last = viewport::end(&measured, height);
-        let to = viewport::travel(&measured, top, by);
+        let to = viewport::move_by(&measured, top, by);
         if to >= last && by > 0 {
             return self.follow();
         }
         if to == top && self.follow {
-            // Everything fits: there is nothing to leave.
+            // Everything fits: stay in follow mode.
             return;
         }
         self.follow = false;
@@ -66,15 +65,15 @@ impl Transcript {
 
     pub fn go_to_top(&mut self, page: &Page<'_>, height: usize) {
         let measured = Measured { transcript: self, page };
-        if viewport::end(&measured, height) == Spot::default() {
+        if viewport::end(&measured, height) == RowPosition::default() {
             return;
         }
         self.follow = false;
-        self.anchor = self.anchor_at(Spot::default(), page);
+        self.anchor = self.anchor_at(RowPosition::default(), page);
         self.cursor = self.entry(0).map(|entry| entry.id);
     }
 
-    /// Tells whether older events should be at hand by now. Measures nothing: it is asked at every delta.
+    /// Returns true if older events should be loaded. Measures nothing, because it runs for every delta.
     pub fn is_near_top(&self) -> bool {
         match self.anchor.filter(|_| !self.follow) {
             Some(anchor) => self.index_near(anchor.id) < NEAR,
@@ -82,13 +81,13 @@ impl Transcript {
         }
     }
 
-    /// Tells whether an entry was gone to, so that keys act on it and not on whatever is last.
+    /// Returns true if an entry is selected, so that keys act on it and not on the last visible one.
     pub fn has_cursor(&self) -> bool {
         self.cursor.is_some()
     }
 
-    /// Returns the entry that was gone to, if one was.
-    pub fn gone_to(&self) -> Option<&Entry> {
+    /// Returns the selected entry, if there is one.
+    pub fn cursor_entry(&self) -> Option<&Entry> {
         self.cursor.and_then(|id| self.index_of(id)).and_then(|index| self.entry(index))
     }
 
@@ -102,11 +101,11 @@ impl Transcript {
 
     fn last_in_sight(&self, page: &Page<'_>, height: usize) -> Option<usize> {
         let measured = Measured { transcript: self, page };
-        let bottom = viewport::travel(&measured, self.top(page, height), isize::try_from(height).ok()? - 1);
+        let bottom = viewport::move_by(&measured, self.top(page, height), isize::try_from(height).ok()? - 1);
         (!measured.is_empty()).then_some(bottom.entry)
     }
 
-    /// The entry that keys act on is always one that can be seen.
+    /// Moves the cursor to the nearest visible entry.
     fn keep_cursor_in_sight(&mut self, page: &Page<'_>, height: usize) {
         let Some(cursor) = self.cursor.and_then(|id| self.index_of(id)) else { return };
         let top = self.top(page, height).entry;
@@ -114,31 +113,31 @@ impl Transcript {
         self.cursor = self.entry(cursor.clamp(top, bottom)).map(|entry| entry.id);
     }
 
-    /// Goes to the next or previous thing of a kind. Tells whether there is one.
-    pub fn jump(&mut self, target: Target, direction: Direction, page: &Page<'_>, height: usize) -> bool {
+    /// Jumps to the next or previous entry of a kind. Returns true if there is one.
+    pub fn jump(&mut self, target: JumpTarget, direction: Direction, page: &Page<'_>, height: usize) -> bool {
         let Some(from) = self.current(page, height) else { return false };
         let turn = self.entry(from).map(|entry| entry.turn);
         let fits = |entry: &Entry| match target {
-            Target::Entry => true,
-            Target::Turn => Some(entry.turn) != turn,
-            Target::Error => entry.kind.is_error(),
-            Target::Said => matches!(entry.kind, Kind::Said { .. }),
+            JumpTarget::Entry => true,
+            JumpTarget::Turn => Some(entry.turn) != turn,
+            JumpTarget::Error => entry.kind.is_error(),
+            JumpTarget::UserMessage => matches!(entry.kind, EntryKind::UserMessage { .. }),
         };
         let found = match direction {
             Direction::Forward => (from + 1..self.entry_count()).find(|at| self.entry(*at).is_some_and(fits)),
-            // Without a cursor the first step shows where one is.
-            Direction::Backward if self.cursor.is_none() && target == Target::Entry => Some(from),
+            // Without a cursor the first step shows the current entry.
+            Direction::Backward if self.cursor.is_none() && target == JumpTarget::Entry => Some(from),
             Direction::Backward => (0..from).rev().find(|at| self.entry(*at).is_some_and(fits)),
         };
         let Some(index) = found else {
-            if direction == Direction::Forward && target == Target::Entry {
+            if direction == Direction::Forward && target == JumpTarget::Entry {
                 self.follow();
             }
             return false;
         };
-        // The first entry of a turn says where it begins.
+        // Go to the first entry of the turn.
         let index = match target {
-            Target::Turn => {
+            JumpTarget::Turn => {
                 let turn = self.entry(index).map(|entry| entry.turn);
                 (0..=index)
                     .rev()
@@ -146,7 +145,7 @@ impl Transcript {
                     .last()
                     .unwrap_or(index)
             }
-            Target::Entry | Target::Error | Target::Said => index,
+            JumpTarget::Entry | JumpTarget::Error | JumpTarget::UserMessage => index,
         };
         let Some(id) = self.entry(index).map(|entry| entry.id) else { return false };
         self.cursor = Some(id);
@@ -154,14 +153,14 @@ impl Transcript {
         true
     }
 
-    /// Brings a row into sight, moving no more than needed.
+    /// Scrolls a row into view, as little as needed.
     pub fn reveal(&mut self, anchor: Anchor, page: &Page<'_>, height: usize) {
         let measured = Measured { transcript: self, page };
         let top = self.top(page, height);
-        let bottom = viewport::travel(&measured, top, isize::try_from(height.saturating_sub(1)).unwrap_or(0));
-        let spot = self.spot(anchor, page);
+        let bottom = viewport::move_by(&measured, top, isize::try_from(height.saturating_sub(1)).unwrap_or(0));
+        let spot = self.row_position(anchor, page);
         if spot >= top && spot <= bottom {
-            // Going to an entry is reading it: what comes after it must not push it away.
+            // Leave follow mode, or new entries would push the selected one away.
             if self.follow && spot.entry + 1 < self.entry_count() {
                 self.anchor = self.anchor_at(top, page);
                 self.follow = false;
@@ -169,13 +168,13 @@ impl Transcript {
             return;
         }
         let third = isize::try_from(height / 3).unwrap_or(0);
-        let to = viewport::clamp(&measured, viewport::travel(&measured, spot, -third), height);
+        let to = viewport::clamp(&measured, viewport::move_by(&measured, spot, -third), height);
         self.follow = false;
         self.anchor = self.anchor_at(to, page);
     }
 
-    /// Unfolds the current entry, or folds it again, and keeps its first row where it is.
-    pub fn toggle(&mut self, page: &Page<'_>, height: usize) -> Option<Id> {
+    /// Folds or unfolds the current entry, keeping its first row in place.
+    pub fn toggle(&mut self, page: &Page<'_>, height: usize) -> Option<EntryId> {
         let id = self.current(page, height).and_then(|index| self.entry(index)).map(|entry| entry.id)?;
         let following = self.follow;
         let top = self.top(page, height);
@@ -187,20 +186,20 @@ impl Transcript {
             self.recount_entry(self.index_near(id), page);
         }
         if following {
-            // What is unfolded is to be read: its beginning stays in sight.
-            let head = self.spot(Anchor { id, row: 0 }, page);
+            // Keep the start of the unfolded entry visible.
+            let head = self.row_position(Anchor { id, row: 0 }, page);
             let last = Measured { transcript: self, page }.height(head.entry).saturating_sub(1);
-            self.stay(top, head..=Spot { row: last, ..head }, page, height);
+            self.leave_end(top, head..=RowPosition { row: last, ..head }, page, height);
         }
         Some(id)
     }
 
-    /// Leaves the end for `top`, or for what lies so far below it that `rows` are in sight, the first of them above all.
-    fn stay(&mut self, top: Spot, rows: RangeInclusive<Spot>, page: &Page<'_>, height: usize) {
+    /// Leaves the end for `top`, or further down if needed to show `rows`, preferring the first of them.
+    fn leave_end(&mut self, top: RowPosition, rows: RangeInclusive<RowPosition>, page: &Page<'_>, height: usize) {
         let measured = Measured { transcript: self, page };
-        // The last row will say that this is not the end.
+        // The last row shows the "not following" note.
         let above = isize::try_from(height.saturating_sub(2)).unwrap_or(0);
-        let lowest = viewport::travel(&measured, *rows.end(), -above);
+        let lowest = viewport::move_by(&measured, *rows.end(), -above);
         let to = top.max(lowest).min(*rows.start());
         self.anchor = self.anchor_at(to, page);
         self.follow = false;
@@ -216,26 +215,26 @@ impl Transcript {
         self.recount();
     }
 
-    /// Makes the entry at a row of the screen the current one. Tells whether it was already.
+    /// Selects the entry at a row of the screen. Returns true if it was selected already.
     pub fn point_at(&mut self, row: usize, page: &Page<'_>, height: usize) -> bool {
         let measured = Measured { transcript: self, page };
-        let spot = viewport::travel(&measured, self.top(page, height), isize::try_from(row).unwrap_or(0));
+        let spot = viewport::move_by(&measured, self.top(page, height), isize::try_from(row).unwrap_or(0));
         let id = self.entry(spot.entry).map(|entry| entry.id);
         let same = id.is_some() && id == self.cursor;
         self.cursor = id;
         same
     }
 
-    /// Begins to choose rows at the current entry.
+    /// Starts a line selection at the current entry.
     pub fn start_select(&mut self, page: &Page<'_>, height: usize) {
         let Some(index) = self.current(page, height) else { return };
         let top = self.top(page, height);
         let row =
             if index == top.entry { top.row.max(self.lead(index, page).len()) } else { self.lead(index, page).len() };
-        let spot = Spot { entry: index, row };
+        let spot = RowPosition { entry: index, row };
         if let Some(anchor) = self.anchor_at(spot, page) {
             if self.follow {
-                self.stay(top, spot..=spot, page, height);
+                self.leave_end(top, spot..=spot, page, height);
             }
             self.select = Some((anchor, anchor));
         }
@@ -252,20 +251,20 @@ impl Transcript {
     pub fn extend_select(&mut self, by: isize, page: &Page<'_>, height: usize) {
         let Some((from, to)) = self.select else { return };
         let measured = Measured { transcript: self, page };
-        let spot = viewport::travel(&measured, self.spot(to, page), by);
+        let spot = viewport::move_by(&measured, self.row_position(to, page), by);
         if let Some(to) = self.anchor_at(spot, page) {
             self.select = Some((from, to));
             self.reveal(to, page, height);
         }
     }
 
-    /// Returns the chosen rows, from the upper to the lower.
-    pub fn selection(&self, page: &Page<'_>) -> Option<(Spot, Spot)> {
-        let (from, to) = self.select.map(|(from, to)| (self.spot(from, page), self.spot(to, page)))?;
+    /// Returns the first and the last selected row.
+    pub fn selection(&self, page: &Page<'_>) -> Option<(RowPosition, RowPosition)> {
+        let (from, to) = self.select.map(|(from, to)| (self.row_position(from, page), self.row_position(to, page)))?;
         Some((from.min(to), from.max(to)))
     }
 
-    /// Returns the text of the chosen rows as it was said: without decoration, wrapped lines whole again.
+    /// Returns the source text of the selected rows: without decoration, and with wrapped lines joined.
     pub fn selected_text(&self, page: &Page<'_>) -> Option<String> {
         let (from, to) = self.selection(page)?;
         let mut rows = Vec::new();
@@ -281,17 +280,17 @@ impl Transcript {
         Some(row::copied(&rows))
     }
 
-    /// Returns what copying the current entry gives: its source, not its look.
+    /// Returns the source text of the current entry.
     pub fn entry_text(&self, page: &Page<'_>, height: usize) -> Option<String> {
         let entry = self.current(page, height).and_then(|index| self.entry(index))?;
         Some(source(entry))
     }
 
-    /// Returns the last block of code in the current entry.
+    /// Returns the code blocks of the current entry.
     pub fn entry_code(&self, page: &Page<'_>, height: usize) -> Option<String> {
         let entry = self.current(page, height).and_then(|index| self.entry(index))?;
         match &entry.kind {
-            Kind::Tool(_) => Some(source(entry)),
+            EntryKind::Tool(_) => Some(source(entry)),
             _ => {
                 let blocks = markdown::code_blocks(&source(entry));
                 (!blocks.is_empty()).then(|| blocks.join("\n"))
@@ -305,14 +304,15 @@ impl Transcript {
     }
 }
 
-/// Returns what an entry says, as it was written.
+/// Returns the source text of an entry.
 fn source(entry: &Entry) -> String {
     match &entry.kind {
-        Kind::Said { text, .. } | Kind::Text { text } | Kind::Thinking { text, .. } | Kind::Separator { text } => {
-            text.clone()
-        }
-        Kind::Tool(tool) => {
-            let asked = crate::ui::transcript::lay::subject(tool);
+        EntryKind::UserMessage { text, .. }
+        | EntryKind::Text { text }
+        | EntryKind::Thinking { text, .. }
+        | EntryKind::Separator { text } => text.clone(),
+        EntryKind::Tool(tool) => {
+            let asked = crate::ui::transcript::layout::subject(tool);
             let output = match (&tool.full, &tool.result) {
                 (Some(full), _) => full.clone(),
                 (None, Some(result)) => match &result.content {
@@ -323,8 +323,10 @@ fn source(entry: &Entry) -> String {
             };
             format!("{asked}\n{output}").trim().to_owned()
         }
-        Kind::Letter { text, .. } | Kind::Completion { text, .. } | Kind::Done { text, .. } => text.clone(),
-        Kind::Ask { ask, answer, .. } => {
+        EntryKind::TaskMessage { text, .. } | EntryKind::Completion { text, .. } | EntryKind::Done { text, .. } => {
+            text.clone()
+        }
+        EntryKind::Ask { ask, answer, .. } => {
             let mut text = format!("{}\n{}", ask.question, ask.detail).trim_end().to_owned();
             for (at, choice) in ask.choices.iter().enumerate() {
                 let _ = write!(text, "\n{}. {choice}", at + 1);
@@ -334,9 +336,9 @@ fn source(entry: &Entry) -> String {
             }
             text
         }
-        Kind::Compaction { done, .. } => done.as_ref().map_or_else(String::new, |done| done.text.clone()),
-        Kind::Error(note) => note.message.clone(),
-        Kind::Notice { text, more, .. } => format!("{text}\n{more}").trim_end().to_owned(),
-        Kind::Writing { name, .. } => name.clone(),
+        EntryKind::Compaction { done, .. } => done.as_ref().map_or_else(String::new, |done| done.text.clone()),
+        EntryKind::Error(note) => note.message.clone(),
+        EntryKind::Notice { text, more, .. } => format!("{text}\n{more}").trim_end().to_owned(),
+        EntryKind::Writing { name, .. } => name.clone(),
     }
 }

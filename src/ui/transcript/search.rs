@@ -1,4 +1,4 @@
-//! Finding text in a transcript, also in what is folded away.
+//! Text search in a transcript, including folded entries.
 
 use std::borrow::Cow;
 
@@ -9,99 +9,97 @@ use crate::base::EventId;
 use crate::text::Row;
 use crate::theme::Role;
 use crate::ui::field::Field;
-use crate::ui::transcript::entry::{Entry, Id, Kind};
-use crate::ui::transcript::lay::{Page, subject, verb};
+use crate::ui::transcript::entry::{Entry, EntryId, EntryKind};
+use crate::ui::transcript::layout::{Page, subject, verb};
+use crate::ui::transcript::match_count::MatchCounter;
 use crate::ui::transcript::state::{Anchor, Measured, Transcript};
-use crate::ui::transcript::tally::Tally;
 use crate::ui::transcript::viewport::Measure as _;
 
-/// So many calls may be made together, each answered further down.
+/// The maximum number of parallel calls, whose results follow further down.
 pub(super) const CALLS: usize = 64;
-/// How many bytes are looked through at once. More would keep the screen from being drawn.
-pub(super) const STRETCH: usize = 1 << 20;
+/// The bytes searched per step. More would delay the next frame.
+pub(super) const CHUNK: usize = 1 << 20;
 
-/// Which way to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Forward,
     Backward,
 }
 
-/// What is being looked for.
+/// The search of a transcript.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     pub field: Field,
-    /// Whether it is being written.
+    /// Whether the user is typing it.
     pub writing: bool,
-    /// The row that was found last.
+    /// The current match.
     pub current: Option<Anchor>,
-    /// Which of the rows with a match in its entry that row is, from zero.
+    /// The index of the current match among those of its entry.
     pub(super) rank: usize,
-    pub(super) tally: Tally,
-    /// What is still to be looked through for it.
-    hunt: Option<Hunt>,
+    pub(super) counter: MatchCounter,
+    /// The search step in progress.
+    pending: Option<IncrementalSearch>,
 }
 
-/// A way through the entries that takes more than one step.
+/// A search over the entries that takes more than one step.
 #[derive(Clone, Copy, Debug)]
-struct Hunt {
+struct IncrementalSearch {
     direction: Direction,
-    /// The entry that comes next. Entries may come and go meanwhile.
-    next: Id,
+    /// The next entry. Entries may be added and removed meanwhile.
+    next: EntryId,
     /// How many entries are left.
     left: usize,
-    /// In the entry one starts from, only what lies behind this row counts.
+    /// In the first entry, only rows beyond this one count.
     behind: Option<isize>,
 }
 
-/// How far a search has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum SearchProgress {
     Found,
-    Nowhere,
-    /// Not found yet, see [`Transcript::hunt_on`].
-    Further,
+    NotFound,
+    /// Not found yet, see [`Transcript::continue_search`].
+    Pending,
 }
 
 impl Search {
-    /// Returns what to look for. Capital letters matter only if there are some.
+    /// Returns the search text as a matcher.
     pub fn needle(&self) -> Option<Needle> {
         Needle::new(self.field.shown())
     }
 
-    /// Tells whether something is looked for, and no longer being written.
+    /// Returns true if there is a search and the user has finished typing it.
     pub fn is_written(&self) -> bool {
         !self.writing && !self.field.is_empty()
     }
 
-    /// Tells whether it is still being looked for.
-    pub fn is_hunting(&self) -> bool {
-        self.hunt.is_some()
+    /// Returns true while the search is running.
+    pub fn is_running(&self) -> bool {
+        self.pending.is_some()
     }
 
-    /// Looks no further: something else was asked for meanwhile.
-    pub fn give_up(&mut self) {
-        self.hunt = None;
+    /// Cancels a running search.
+    pub fn cancel(&mut self) {
+        self.pending = None;
     }
 }
 
-/// A text to look for.
+/// A compiled search text.
 #[derive(Clone, Debug)]
 pub struct Needle(RegexMatcher);
 
 impl Needle {
-    /// Capital letters matter only if there are some. Nothing: there is nothing to look for.
+    /// Returns `None` if `text` is empty. Smart case: upper case matters only if `text` has some.
     fn new(text: &str) -> Option<Self> {
         let mut builder = RegexMatcherBuilder::new();
-        // A text that is too long to be looked for is found nowhere, which is what is said then.
+        // A text too long to compile matches nothing.
         let matcher = builder.fixed_strings(true).case_smart(true).build(text).ok()?;
         (!text.is_empty()).then_some(Self(matcher))
     }
 
-    /// Returns where it stands in `hay`, as bytes of `hay`.
+    /// Returns the byte ranges of all matches in `hay`.
     pub fn find_all(&self, hay: &str) -> Vec<std::ops::Range<usize>> {
         let mut found = Vec::new();
-        // It cannot fail, only its signature could.
+        // The callback cannot fail.
         let _ = self.0.find_iter(hay.as_bytes(), |place| {
             found.push(place.start()..place.end());
             true
@@ -114,7 +112,7 @@ impl Needle {
     }
 }
 
-/// Marks every place in a row where `needle` stands.
+/// Highlights all matches in a row.
 pub fn mark(row: &mut Row, needle: &Needle, current: bool) {
     let role = if current { Role::SearchCurrent } else { Role::SearchMatch };
     for range in needle.find_all(&row.shown()) {
@@ -131,67 +129,72 @@ impl Transcript {
         &mut self.search
     }
 
-    /// Goes to the next place that was found, or begins to look for it.
-    pub fn find(&mut self, direction: Direction, page: &Page<'_>, height: usize) -> Progress {
+    /// Goes to the next match, or starts to search for it.
+    pub fn find(&mut self, direction: Direction, page: &Page<'_>, height: usize) -> SearchProgress {
         let count = self.entry_count();
         if count == 0 {
-            return Progress::Nowhere;
+            return SearchProgress::NotFound;
         }
         let here = self.search.current.map(|anchor| (self.index_near(anchor.id), Some(anchor.row)));
         let (start, behind) = here.unwrap_or_else(|| (self.top_index(page, height), None));
-        // Once round, and the entry one starts from a second time for what lies on its other side.
+        // Once around, plus the first entry again for its other side.
         let next = self.entry(start.min(count - 1)).map(|entry| entry.id);
-        self.search.hunt = next.map(|next| Hunt { direction, next, left: count + 1, behind });
-        self.hunt_on(page, height)
+        self.search.pending = next.map(|next| IncrementalSearch { direction, next, left: count + 1, behind });
+        self.continue_search(page, height)
     }
 
-    /// Looks through the next stretch.
-    pub fn hunt_on(&mut self, page: &Page<'_>, height: usize) -> Progress {
-        let Some((mut hunt, needle)) = self.search.hunt.take().zip(self.search.needle()) else {
-            return Progress::Nowhere;
+    /// Searches the next chunk.
+    pub fn continue_search(&mut self, page: &Page<'_>, height: usize) -> SearchProgress {
+        let Some((mut pending, needle)) = self.search.pending.take().zip(self.search.needle()) else {
+            return SearchProgress::NotFound;
         };
-        let mut looked_at = 0;
-        while hunt.left > 0 {
-            if looked_at > STRETCH {
-                self.search.hunt = Some(hunt);
-                return Progress::Further;
+        let mut searched = 0;
+        while pending.left > 0 {
+            if searched > CHUNK {
+                self.search.pending = Some(pending);
+                return SearchProgress::Pending;
             }
-            let (count, index) = (self.entry_count(), self.index_near(hunt.next));
-            let Some(entry) = self.entry(index) else { return Progress::Nowhere };
-            let (held, bytes) = holds(entry, &needle);
-            looked_at += bytes;
-            if held && let Some((rank, row)) = self.row_to_go_to(index, &needle, &hunt, page) {
+            let (count, index) = (self.entry_count(), self.index_near(pending.next));
+            let Some(entry) = self.entry(index) else { return SearchProgress::NotFound };
+            let (found, bytes) = contains(entry, &needle);
+            searched += bytes;
+            if found && let Some((rank, row)) = self.next_matching_row(index, &needle, &pending, page) {
                 self.search.rank = rank;
-                self.arrive(index, row, page, height);
-                return Progress::Found;
+                self.go_to_match(index, row, page, height);
+                return SearchProgress::Found;
             }
-            let next = match hunt.direction {
+            let next = match pending.direction {
                 Direction::Forward => (index + 1) % count,
                 Direction::Backward => (index + count - 1) % count,
             };
-            let Some(next) = self.entry(next) else { return Progress::Nowhere };
-            hunt = Hunt { next: next.id, left: hunt.left - 1, behind: None, ..hunt };
+            let Some(next) = self.entry(next) else { return SearchProgress::NotFound };
+            pending = IncrementalSearch { next: next.id, left: pending.left - 1, behind: None, ..pending };
         }
-        Progress::Nowhere
+        SearchProgress::NotFound
     }
 
-    /// Returns the nearest row of an entry in which `needle` can be seen, and which of them it is; unfolded if that is
-    /// needed.
-    fn row_to_go_to(&mut self, index: usize, needle: &Needle, hunt: &Hunt, page: &Page<'_>) -> Option<(usize, isize)> {
-        let mut rows = self.rows_with(index, needle, page);
+    /// Returns the nearest matching row of an entry and its index among them, unfolding the entry if needed.
+    fn next_matching_row(
+        &mut self,
+        index: usize,
+        needle: &Needle,
+        pending: &IncrementalSearch,
+        page: &Page<'_>,
+    ) -> Option<(usize, isize)> {
+        let mut rows = self.matching_rows(index, needle, page);
         if rows.is_empty() {
             let id = self.entry(index)?.id;
             self.unfolded.insert(id);
-            rows = self.rows_with(index, needle, page);
+            rows = self.matching_rows(index, needle, page);
         }
         let mut rows = rows.into_iter().enumerate();
-        match hunt.direction {
-            Direction::Forward => rows.find(|(_, row)| hunt.behind.is_none_or(|behind| *row > behind)),
-            Direction::Backward => rows.rfind(|(_, row)| hunt.behind.is_none_or(|behind| *row < behind)),
+        match pending.direction {
+            Direction::Forward => rows.find(|(_, row)| pending.behind.is_none_or(|behind| *row > behind)),
+            Direction::Backward => rows.rfind(|(_, row)| pending.behind.is_none_or(|behind| *row < behind)),
         }
     }
 
-    fn arrive(&mut self, index: usize, row: isize, page: &Page<'_>, height: usize) {
+    fn go_to_match(&mut self, index: usize, row: isize, page: &Page<'_>, height: usize) {
         let Some(id) = self.entry(index).map(|entry| entry.id) else { return };
         let anchor = Anchor { id, row };
         self.search.current = Some(anchor);
@@ -199,10 +202,9 @@ impl Transcript {
         self.reveal(anchor, page, height);
     }
 
-    /// Goes to the entry that an event became part of: its own, or for the answer to a call that of the call. Tells
-    /// whether there is one.
+    /// Goes to the entry of an event, or for a result to that of its call. Returns true if there is one.
     pub fn go_to_event(&mut self, event: EventId, page: &Page<'_>, height: usize) -> bool {
-        let wanted = Id::Event(event);
+        let wanted = EntryId::Event(event);
         let count = self.entry_count();
         let near = self.index_near(wanted);
         let at_or_before = |index: usize| self.entry(index).is_some_and(|entry| entry.id <= wanted);
@@ -211,16 +213,16 @@ impl Transcript {
         };
         let needle = self.search.needle();
         let says = |index: &usize| match (&needle, self.entry(*index)) {
-            (Some(needle), Some(entry)) => holds(entry, needle).0,
+            (Some(needle), Some(entry)) => contains(entry, needle).0,
             _ => true,
         };
         let index = match self.entry(last) {
             Some(entry) if entry.id == wanted => last,
-            // What a call asked the person stands in the entry after it.
+            // A `clarify` call is shown by the entry after it.
             _ => (last.saturating_sub(CALLS)..=(last + 1).min(count - 1)).rev().find(says).unwrap_or(last),
         };
         let Some(id) = self.entry(index).map(|entry| entry.id) else { return false };
-        let row = |it: &Self| needle.as_ref().and_then(|needle| it.rows_with(index, needle, page).first().copied());
+        let row = |it: &Self| needle.as_ref().and_then(|needle| it.matching_rows(index, needle, page).first().copied());
         let first = row(self).or_else(|| {
             self.unfolded.insert(id);
             row(self)
@@ -233,8 +235,8 @@ impl Transcript {
         true
     }
 
-    /// Returns the rows of an entry, without what stands above it, in which `needle` can be seen.
-    fn rows_with(&self, index: usize, needle: &Needle, page: &Page<'_>) -> Vec<isize> {
+    /// Returns the matching rows of an entry, counted from its own first row.
+    fn matching_rows(&self, index: usize, needle: &Needle, page: &Page<'_>) -> Vec<isize> {
         let Some(entry) = self.entry(index) else { return Vec::new() };
         let rows = self.rows(entry, page);
         rows.iter().enumerate().filter(|(_, row)| needle.is_in(&row.shown())).map(|(at, _)| at.cast_signed()).collect()
@@ -247,25 +249,25 @@ impl Transcript {
     }
 }
 
-/// Tells whether `needle` stands anywhere in what an entry says, folded or not, and how much there was to look through.
-pub(super) fn holds(entry: &Entry, needle: &Needle) -> (bool, usize) {
-    let mut looked_at = 0;
-    let held = texts(entry).iter().any(|text| {
-        looked_at += text.len();
+/// Returns whether an entry contains `needle`, folded or not, and how many bytes were searched.
+pub(super) fn contains(entry: &Entry, needle: &Needle) -> (bool, usize) {
+    let mut searched = 0;
+    let found = texts(entry).iter().any(|text| {
+        searched += text.len();
         needle.is_in(text)
     });
-    (held, looked_at)
+    (found, searched)
 }
 
-/// Returns everything that an entry says.
+/// Returns all text of an entry.
 fn texts(entry: &Entry) -> Vec<Cow<'_, str>> {
     match &entry.kind {
-        Kind::Said { text, .. }
-        | Kind::Text { text }
-        | Kind::Thinking { text, .. }
-        | Kind::Separator { text }
-        | Kind::Done { text, .. } => vec![text.into()],
-        Kind::Tool(tool) => {
+        EntryKind::UserMessage { text, .. }
+        | EntryKind::Text { text }
+        | EntryKind::Thinking { text, .. }
+        | EntryKind::Separator { text }
+        | EntryKind::Done { text, .. } => vec![text.into()],
+        EntryKind::Tool(tool) => {
             let input = tool.asked.as_ref().map_or("", |asked| asked.input.as_str());
             let output = match tool.result.as_ref().map(|result| &result.content) {
                 Some(crate::model::Content::Text { text }) => text,
@@ -275,17 +277,17 @@ fn texts(entry: &Entry) -> Vec<Cow<'_, str>> {
             let full = tool.full.as_deref().unwrap_or("");
             vec![verb(&tool.name), subject(tool).into(), input.into(), output.into(), full.into()]
         }
-        Kind::Letter { name, text, .. } => vec![name.into(), text.into()],
-        Kind::Completion { title, text, .. } => vec![title.into(), text.into()],
-        Kind::Ask { ask, answer, .. } => {
+        EntryKind::TaskMessage { name, text, .. } => vec![name.into(), text.into()],
+        EntryKind::Completion { title, text, .. } => vec![title.into(), text.into()],
+        EntryKind::Ask { ask, answer, .. } => {
             let mut texts: Vec<Cow<'_, str>> = vec![(&ask.question).into(), (&ask.detail).into()];
             texts.extend(answer.iter().map(|answer| Cow::from(&answer.text)));
             texts.extend(ask.choices.iter().map(|choice| Cow::from(&choice.label)));
             texts
         }
-        Kind::Compaction { done, .. } => done.iter().map(|done| Cow::from(&done.text)).collect(),
-        Kind::Error(note) => vec![(&note.message).into()],
-        Kind::Notice { text, more, .. } => vec![text.into(), more.into()],
-        Kind::Writing { name, .. } => vec![name.into()],
+        EntryKind::Compaction { done, .. } => done.iter().map(|done| Cow::from(&done.text)).collect(),
+        EntryKind::Error(note) => vec![(&note.message).into()],
+        EntryKind::Notice { text, more, .. } => vec![text.into(), more.into()],
+        EntryKind::Writing { name, .. } => vec![name.into()],
     }
 }

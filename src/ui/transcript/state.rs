@@ -1,4 +1,4 @@
-//! What is known of a session, and how it grows at both ends.
+//! The loaded part of a session, growing at both ends.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -8,35 +8,34 @@ use crate::model::event::MoveReason;
 use crate::model::{Body, Event, Live};
 use crate::text::Row;
 use crate::ui::transcript::cache::{Cache, Key, Stream};
-use crate::ui::transcript::entry::{self, Entry, Id, Kind};
+use crate::ui::transcript::entry::{self, Entry, EntryId, EntryKind};
 use crate::ui::transcript::fold::Fold;
-use crate::ui::transcript::lay::{self, Page};
+use crate::ui::transcript::layout::{self, Page};
 use crate::ui::transcript::log::{self, LogLine};
 use crate::ui::transcript::search::Search;
-use crate::ui::transcript::viewport::{Measure, Spot};
+use crate::ui::transcript::viewport::{Measure, RowPosition};
 
-/// How many events are read at once.
+/// How many events are loaded at once.
 pub const PAGE: usize = 300;
-/// How many entries are kept while nobody reads the older ones.
-const MOST_ENTRIES: usize = 4_000;
+/// How many entries are kept while the user does not read older ones.
+const MAX_ENTRIES: usize = 4_000;
 
-/// What is being read from disk.
+/// The pending load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Loading {
     #[default]
     Nothing,
     Newest,
     Older,
-    /// Nothing could be read before this event, or nothing at all. Not tried again by itself: that would never end.
+    /// Loading failed before this event, or at the end. Not retried by itself, or it would never stop.
     Failed(Option<EventId>),
 }
 
-/// A place in a transcript that survives everything that happens to it.
+/// A stable position in a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    pub id: Id,
-    /// Counted from the first row of the entry itself. What stands above it comes and goes with its neighbours and
-    /// has numbers below zero.
+    pub id: EntryId,
+    /// Counted from the first row of the entry itself. Rows above it, which depend on its neighbours, are negative.
     pub row: isize,
 }
 
@@ -45,29 +44,29 @@ pub struct Anchor {
 pub struct Transcript {
     pub task: TaskId,
     fold: Fold,
-    /// What is being made, in the order in which it is shown.
+    /// Live entries, in display order.
     tail: Vec<Entry>,
-    /// Each in a place of its own, as the entries are.
+    /// Boxed like the entries.
     log: VecDeque<Box<LogLine>>,
-    /// The oldest event that is here.
+    /// The oldest loaded event.
     first: Option<EventId>,
     last: Option<EventId>,
     more: bool,
     loading: Loading,
-    /// What happened while the newest events were being read.
+    /// Events that arrived while the newest ones were loading.
     waiting: Vec<Event>,
-    /// The event that is being gone to, and how much is read at once to get there.
+    /// The event to go to, and how many events to load next to reach it.
     seeking: Option<(EventId, usize)>,
     pub(super) follow: bool,
     pub(super) anchor: Option<Anchor>,
-    pub(super) cursor: Option<Id>,
-    pub(super) unfolded: HashSet<Id>,
+    pub(super) cursor: Option<EntryId>,
+    pub(super) unfolded: HashSet<EntryId>,
     pub(super) search: Search,
-    /// Rows being chosen, from where to where.
+    /// The line selection, from its start to its end.
     pub(super) select: Option<(Anchor, Anchor)>,
     cache: Cache,
     stream: Stream,
-    /// Lines that arrived while one was reading further up.
+    /// Entries that arrived while the user was reading further up.
     pub(super) unseen: usize,
 }
 
@@ -96,7 +95,7 @@ impl Transcript {
         }
     }
 
-    /// Returns what has to be read first, if nothing has been yet: nothing before this event.
+    /// Returns true, once, if the newest events have to be loaded.
     pub fn wants_newest(&mut self) -> bool {
         let wants = self.last.is_none() && self.loading == Loading::Nothing && self.more;
         if wants {
@@ -105,7 +104,7 @@ impl Transcript {
         wants
     }
 
-    /// Returns the event before which older ones should be read, if one is near the oldest and there are any.
+    /// Returns the event before which older ones have to be loaded, if `near` the oldest loaded one.
     pub fn wants_older(&mut self, near: bool) -> Option<EventId> {
         if !near || !self.more || self.loading != Loading::Nothing {
             return None;
@@ -115,13 +114,13 @@ impl Transcript {
         Some(before)
     }
 
-    /// Goes to an event, once it has been read.
+    /// Goes to an event once it is loaded.
     pub fn seek(&mut self, event: EventId) {
         self.seeking = Some((event, PAGE));
     }
 
-    /// Returns the event before which so many should be read, to get to the one that is being gone to. More each time:
-    /// a place far back must not take a thousand readings.
+    /// Returns the event before which to load, and how many, to reach the sought one. The count doubles each time, so
+    /// that a distant event does not take a thousand loads.
     pub fn wants_sought(&mut self) -> Option<(EventId, usize)> {
         let (event, count) = self.seeking.filter(|_| self.more && self.loading == Loading::Nothing)?;
         let before = self.first.filter(|first| *first > event)?;
@@ -130,8 +129,8 @@ impl Transcript {
         Some((before, count))
     }
 
-    /// Returns the event that is being gone to if it can be gone to now: it is here, or nothing more will come.
-    pub fn sought(&mut self) -> Option<EventId> {
+    /// Returns the sought event once it is loaded, or once nothing more can be loaded.
+    pub fn take_sought(&mut self) -> Option<EventId> {
         let (event, _) = self.seeking.filter(|_| self.loading == Loading::Nothing && self.last.is_some())?;
         let here = !self.more || self.first.is_some_and(|first| first <= event);
         here.then(|| self.seeking = None).map(|()| event)
@@ -141,7 +140,7 @@ impl Transcript {
         matches!(self.loading, Loading::Newest | Loading::Older)
     }
 
-    /// Tells whether older events exist that are not here.
+    /// Returns true if older events are not loaded.
     pub fn has_more(&self) -> bool {
         self.more
     }
@@ -150,13 +149,13 @@ impl Transcript {
         self.fold.entries.len() + self.tail.len()
     }
 
-    /// Returns how many entries are in the log: the first ones.
-    pub(super) fn kept_count(&self) -> usize {
+    /// Returns the number of log entries, which come before the live ones.
+    pub(super) fn log_entry_count(&self) -> usize {
         self.fold.entries.len()
     }
 
-    /// Returns the place of the first entry of the log after `id`.
-    pub(super) fn first_after(&self, id: Id) -> usize {
+    /// Returns the index of the first log entry after `id`.
+    pub(super) fn first_after(&self, id: EntryId) -> usize {
         self.fold.entries.partition_point(|entry| entry.id <= id)
     }
 
@@ -169,17 +168,17 @@ impl Transcript {
         if index < kept { self.fold.entries.get(index).map(Box::as_ref) } else { self.tail.get(index - kept) }
     }
 
-    pub fn index_of(&self, id: Id) -> Option<usize> {
+    pub fn index_of(&self, id: EntryId) -> Option<usize> {
         match id {
-            Id::Event(_) => self.fold.entries.binary_search_by_key(&id, |entry| entry.id).ok(),
-            Id::Live(_) => {
+            EntryId::Event(_) => self.fold.entries.binary_search_by_key(&id, |entry| entry.id).ok(),
+            EntryId::Live(_) => {
                 self.tail.iter().position(|entry| entry.id == id).map(|place| self.fold.entries.len() + place)
             }
         }
     }
 
-    /// Returns where `id` stands, or the entry that took its place.
-    pub fn index_near(&self, id: Id) -> usize {
+    /// Returns the index of `id`, or of the entry that took its place.
+    pub fn index_near(&self, id: EntryId) -> usize {
         self.index_of(id).unwrap_or_else(|| {
             let place = self.fold.entries.partition_point(|entry| entry.id < id);
             place.min(self.entry_count().saturating_sub(1))
@@ -194,10 +193,10 @@ impl Transcript {
         self.follow
     }
 
-    /// Takes in events that were read: the newest ones, or those before what is here.
-    pub fn page(&mut self, before: Option<EventId>, events: &[Event], more: bool) {
+    /// Takes in loaded events: the newest ones, or those before the oldest loaded one.
+    pub fn on_page(&mut self, before: Option<EventId>, events: &[Event], more: bool) {
         if before.is_none() {
-            return self.newest(events, more);
+            return self.on_newest(events, more);
         }
         self.loading = Loading::Nothing;
         if before != self.first {
@@ -207,27 +206,27 @@ impl Transcript {
         self.first = events.first().map(|event| event.id).or(self.first);
         let mut older = Fold::of(events);
         self.join(&mut older);
-        // One by one in front: what is here already stays where it is, however much that is.
+        // Pushed one by one to the front, so that loaded entries are not moved.
         older.entries.into_iter().rev().for_each(|entry| self.fold.entries.push_front(entry));
         events.iter().rev().for_each(|event| self.log.push_front(Box::new(log::line(event))));
         self.recount();
     }
 
-    /// Results whose calls lie in the older part move to them.
+    /// Moves results to their calls in the older part.
     fn join(&mut self, older: &mut Fold) {
         for entry in &mut older.entries {
-            let Kind::Tool(call) = &mut entry.kind else { continue };
+            let EntryKind::Tool(call) = &mut entry.kind else { continue };
             if call.result.is_some() {
                 continue;
             }
             let orphan = self.fold.entries.iter().position(
-                |newer| matches!(&newer.kind, Kind::Tool(tool) if tool.asked.is_none() && tool.call == call.call),
+                |newer| matches!(&newer.kind, EntryKind::Tool(tool) if tool.asked.is_none() && tool.call == call.call),
             );
             let Some(orphan) = orphan.and_then(|place| self.fold.entries.remove(place)) else { continue };
-            if let Kind::Tool(tool) = orphan.kind {
+            if let EntryKind::Tool(tool) = orphan.kind {
                 call.result = tool.result;
             }
-            entry.changed();
+            entry.bump_version();
             for spot in [self.anchor.as_mut().map(|anchor| &mut anchor.id), self.cursor.as_mut()].into_iter().flatten()
             {
                 if *spot == orphan.id {
@@ -237,18 +236,18 @@ impl Transcript {
         }
     }
 
-    /// Nothing can be read before this event, or nothing at all.
-    pub fn no_page(&mut self, before: Option<EventId>) {
+    /// Takes note that events before `before`, or the newest ones, could not be loaded.
+    pub fn on_page_failed(&mut self, before: Option<EventId>) {
         self.loading = Loading::Failed(before);
         self.seeking = None;
         if before.is_none() {
             let waiting = std::mem::take(&mut self.waiting);
-            waiting.iter().for_each(|event| self.event(event));
+            waiting.iter().for_each(|event| self.on_event(event));
         }
     }
 
-    /// Tries again what could not be read, because somebody looks.
-    pub fn try_again(&mut self) {
+    /// Retries a failed load, because the user looks at the transcript again.
+    pub fn retry(&mut self) {
         let Loading::Failed(before) = self.loading else { return };
         self.loading = Loading::Nothing;
         if before.is_none() {
@@ -256,7 +255,7 @@ impl Transcript {
         }
     }
 
-    fn newest(&mut self, events: &[Event], more: bool) {
+    fn on_newest(&mut self, events: &[Event], more: bool) {
         self.loading = Loading::Nothing;
         self.more = more;
         self.fold = Fold::of(events);
@@ -266,11 +265,11 @@ impl Transcript {
         self.cache.clear();
         self.recount();
         let waiting = std::mem::take(&mut self.waiting);
-        waiting.iter().for_each(|event| self.event(event));
+        waiting.iter().for_each(|event| self.on_event(event));
     }
 
-    /// Takes in an event that has just happened.
-    pub fn event(&mut self, event: &Event) {
+    /// Takes in a new event.
+    pub fn on_event(&mut self, event: &Event) {
         if self.loading == Loading::Newest {
             self.waiting.push(event.clone());
             return;
@@ -279,7 +278,7 @@ impl Transcript {
             return;
         }
         if matches!(&event.body, Body::HeadMoved(moved) if moved.reason == MoveReason::Redo) {
-            // What was struck out counts again; only the disk knows what else belongs to it.
+            // Undone entries count again; the log has to be loaded anew.
             self.last = None;
             self.more = true;
             self.loading = Loading::Nothing;
@@ -290,7 +289,7 @@ impl Transcript {
         let before = self.fold.entries.len();
         self.fold.apply(event);
         self.log.push_back(Box::new(log::line(event)));
-        self.settle_tail(event, before);
+        self.replace_live_entry(event, before);
         if matches!(
             &event.body,
             Body::ToolResult(_) | Body::AskAnswered(_) | Body::CompactMarker(_) | Body::DoneNotified(_)
@@ -300,25 +299,25 @@ impl Transcript {
         if !self.follow {
             self.unseen += self.fold.entries.len().saturating_sub(before);
         }
-        // What is being read goes before what is the oldest now.
-        if self.fold.entries.len() > MOST_ENTRIES + MOST_ENTRIES / 4 && !self.is_loading() && self.seeking.is_none() {
+        // Entries being loaded belong before the current oldest one.
+        if self.fold.entries.len() > MAX_ENTRIES + MAX_ENTRIES / 4 && !self.is_loading() && self.seeking.is_none() {
             self.forget_oldest();
         }
     }
 
-    /// What was being made is in the log now: the place in it goes over to its entry.
-    fn settle_tail(&mut self, event: &Event, before: usize) {
+    /// Replaces a live entry by its log entry, keeping position and folding.
+    fn replace_live_entry(&mut self, event: &Event, before: usize) {
         let live = match &event.body {
-            Body::AssistantText(_) => Some(entry::Live::Text),
-            Body::Thinking(_) => Some(entry::Live::Thinking),
-            Body::ToolCall(_) => Some(entry::Live::Call),
+            Body::AssistantText(_) => Some(entry::LivePart::Text),
+            Body::Thinking(_) => Some(entry::LivePart::Thinking),
+            Body::ToolCall(_) => Some(entry::LivePart::Call),
             Body::TurnEnded(_) | Body::RunEnded(_) | Body::RunStarted(_) => {
                 self.tail.clear();
                 None
             }
             _ => None,
         };
-        let Some(live) = live.map(Id::Live) else { return };
+        let Some(live) = live.map(EntryId::Live) else { return };
         self.tail.retain(|entry| entry.id != live);
         let Some(new) = self.fold.entries.get(before).map(|entry| entry.id) else { return };
         if let Some(anchor) = self.anchor.as_mut().filter(|anchor| anchor.id == live) {
@@ -333,43 +332,43 @@ impl Transcript {
     }
 
     fn forget_oldest(&mut self) {
-        let surplus = self.fold.entries.len() - MOST_ENTRIES;
-        // Whoever reads further up keeps the place and what is near it.
+        let surplus = self.fold.entries.len() - MAX_ENTRIES;
+        // Keep what the user reads further up, and a page before it.
         let read = self.anchor.filter(|_| !self.follow).map(|anchor| self.index_near(anchor.id).saturating_sub(PAGE));
         let cut = read.map_or(surplus, |read| read.min(surplus));
         if cut == 0 {
             return;
         }
         self.fold.entries.drain(..cut);
-        if let Some(Id::Event(first)) = self.fold.entries.front().map(|entry| entry.id) {
+        if let Some(EntryId::Event(first)) = self.fold.entries.front().map(|entry| entry.id) {
             self.first = Some(first);
             let keep = self.log.partition_point(|line| line.id < first);
             self.log.drain(..keep);
         }
-        self.forget_counted();
+        self.drop_old_counts();
         self.more = true;
     }
 
-    /// Takes in something to look at that is not kept.
-    pub fn live(&mut self, live: &Live, now: Timestamp) {
+    /// Takes in live output that is not stored.
+    pub fn on_live(&mut self, live: &Live, now: Timestamp) {
         match live {
-            Live::TextDelta { text } => self.grow(entry::Live::Text, text, now),
-            Live::ThinkingDelta { text } => self.grow(entry::Live::Thinking, text, now),
+            Live::TextDelta { text } => self.append_live(entry::LivePart::Text, text, now),
+            Live::ThinkingDelta { text } => self.append_live(entry::LivePart::Thinking, text, now),
             Live::CallDelta { name, bytes, .. } => {
-                let entry = self.tail_entry(entry::Live::Call, now);
-                entry.kind = Kind::Writing { name: name.clone(), bytes: *bytes };
-                entry.changed();
+                let entry = self.tail_entry(entry::LivePart::Call, now);
+                entry.kind = EntryKind::Writing { name: name.clone(), bytes: *bytes };
+                entry.bump_version();
             }
             Live::OutputChunk { call, text, .. } => {
-                // Output of a call that is not here comes again with its result.
+                // Output of a call that is not loaded arrives again with its result.
                 let running = self.fold.entries.iter_mut().rev().take(200).find(
-                    |entry| matches!(&entry.kind, Kind::Tool(tool) if tool.call == *call && tool.result.is_none()),
+                    |entry| matches!(&entry.kind, EntryKind::Tool(tool) if tool.call == *call && tool.result.is_none()),
                 );
                 if let Some(entry) = running
-                    && let Kind::Tool(tool) = &mut entry.kind
+                    && let EntryKind::Tool(tool) = &mut entry.kind
                 {
                     tool.output.push(text);
-                    entry.changed();
+                    entry.bump_version();
                 }
             }
             Live::Discarded => self.tail.clear(),
@@ -377,13 +376,13 @@ impl Transcript {
         }
     }
 
-    fn tail_entry(&mut self, live: entry::Live, now: Timestamp) -> &mut Entry {
-        let id = Id::Live(live);
+    fn tail_entry(&mut self, live: entry::LivePart, now: Timestamp) -> &mut Entry {
+        let id = EntryId::Live(live);
         let place = self.tail.iter().position(|entry| entry.id == id).unwrap_or_else(|| {
             let kind = match live {
-                entry::Live::Thinking => Kind::Thinking { text: String::new(), hidden: false },
-                entry::Live::Text => Kind::Text { text: String::new() },
-                entry::Live::Call => Kind::Writing { name: String::new(), bytes: 0 },
+                entry::LivePart::Thinking => EntryKind::Thinking { text: String::new(), hidden: false },
+                entry::LivePart::Text => EntryKind::Text { text: String::new() },
+                entry::LivePart::Call => EntryKind::Writing { name: String::new(), bytes: 0 },
             };
             let turn = self.fold.entries.back().map_or(0, |entry| entry.turn);
             let place = self.tail.partition_point(|entry| entry.id < id);
@@ -393,66 +392,67 @@ impl Transcript {
         &mut self.tail[place]
     }
 
-    fn grow(&mut self, live: entry::Live, delta: &str, now: Timestamp) {
+    fn append_live(&mut self, live: entry::LivePart, delta: &str, now: Timestamp) {
         let entry = self.tail_entry(live, now);
-        if let Kind::Text { text } | Kind::Thinking { text, .. } = &mut entry.kind {
+        if let EntryKind::Text { text } | EntryKind::Thinking { text, .. } = &mut entry.kind {
             text.push_str(delta);
         }
-        entry.changed();
+        entry.bump_version();
     }
 
-    /// Takes in the whole output of a tool call.
-    pub fn full_output(&mut self, event: EventId, text: String) {
-        let id = Id::Event(event);
+    /// Takes in the full output of a tool call.
+    pub fn on_full_output(&mut self, event: EventId, text: String) {
+        let id = EntryId::Event(event);
         if let Some(entry) = self.index_of(id).and_then(|index| self.fold.entries.get_mut(index))
-            && let Kind::Tool(tool) = &mut entry.kind
+            && let EntryKind::Tool(tool) = &mut entry.kind
         {
             tool.full = Some(text);
-            entry.changed();
+            entry.bump_version();
         }
     }
 
-    /// Returns the rows of an entry at a width, without what stands above it.
+    /// Returns the rows of an entry at a width, without the lead above it.
     pub fn rows(&self, entry: &Entry, page: &Page<'_>) -> Arc<Vec<Row>> {
         let unfolded = self.unfolded.contains(&entry.id);
         let key = Key { version: entry.version, width: page.width, unfolded };
         let page = Page { unfolded, ..*page };
         self.cache.rows(entry.id, key, || match &entry.kind {
-            Kind::Text { text } if entry.id == Id::Live(entry::Live::Text) => self.stream.rows(text, &page),
-            _ => lay::rows(entry, &page),
+            EntryKind::Text { text } if entry.id == EntryId::Live(entry::LivePart::Text) => {
+                self.stream.rows(text, &page)
+            }
+            _ => layout::rows(entry, &page),
         })
     }
 
-    /// Returns what stands above an entry.
+    /// Returns the lead of an entry: blank row or date.
     pub fn lead(&self, index: usize, page: &Page<'_>) -> Vec<Row> {
         let before = index.checked_sub(1).and_then(|before| self.entry(before));
-        self.entry(index).map(|entry| lay::lead(before, entry, page)).unwrap_or_default()
+        self.entry(index).map(|entry| layout::lead(before, entry, page)).unwrap_or_default()
     }
 
-    /// Forgets every layout, after a change of glyphs or time zone.
+    /// Drops all layouts, after a change of glyphs or time zone.
     pub fn forget_layouts(&self) {
         self.cache.clear();
     }
 
-    /// Returns how many layouts have been made.
     #[cfg(test)]
     pub fn layouts_made(&self) -> u64 {
         self.cache.made()
     }
 
-    pub(super) fn spot(&self, anchor: Anchor, page: &Page<'_>) -> Spot {
+    pub(super) fn row_position(&self, anchor: Anchor, page: &Page<'_>) -> RowPosition {
         let entry = self.index_near(anchor.id);
         let row = if self.index_of(anchor.id).is_some() { anchor.row } else { 0 };
-        Spot { entry, row: self.lead(entry, page).len().saturating_add_signed(row) }
+        RowPosition { entry, row: self.lead(entry, page).len().saturating_add_signed(row) }
     }
 
-    pub(super) fn anchor_at(&self, spot: Spot, page: &Page<'_>) -> Option<Anchor> {
+    pub(super) fn anchor_at(&self, spot: RowPosition, page: &Page<'_>) -> Option<Anchor> {
         let row = spot.row.cast_signed() - self.lead(spot.entry, page).len().cast_signed();
         self.entry(spot.entry).map(|entry| Anchor { id: entry.id, row })
     }
 }
 
-/// A transcript at a width: what can be measured.
+/// A transcript at a width.
 pub struct Measured<'a> {
     pub transcript: &'a Transcript,
     pub page: &'a Page<'a>,

@@ -5,7 +5,7 @@ use crate::model::event::AssistantText;
 use crate::model::{Body, Live as LiveUpdate};
 use crate::theme::Glyphs;
 use crate::ui::testing::{Ids, event, events, task};
-use crate::ui::transcript::search::{Direction, Progress};
+use crate::ui::transcript::search::{Direction, SearchProgress};
 
 static ZONE: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
 
@@ -28,71 +28,71 @@ fn numbered(range: std::ops::Range<u128>) -> Vec<Event> {
 fn loaded(range: std::ops::Range<u128>) -> Transcript {
     let mut transcript = Transcript::new(task(2));
     assert!(transcript.wants_newest());
-    transcript.page(None, &numbered(range), true);
+    transcript.on_page(None, &numbered(range), true);
     transcript
 }
 
-/// Returns what the topmost row says.
-fn top_row(transcript: &Transcript, page: &Page<'_>, height: usize) -> (Id, String) {
+/// Returns the text of the first visible row.
+fn top_row(transcript: &Transcript, page: &Page<'_>, height: usize) -> (EntryId, String) {
     let top = transcript.top(page, height);
     let entry = transcript.entry(top.entry).unwrap();
     let lead = transcript.lead(top.entry, page);
     let rows = transcript.rows(entry, page);
-    let row = lead.iter().chain(rows.iter()).nth(top.row).unwrap().said();
+    let row = lead.iter().chain(rows.iter()).nth(top.row).unwrap().source_text();
     (entry.id, row)
 }
 
 #[test]
-fn events_that_happen_while_reading_are_not_lost_and_not_doubled() {
+fn events_during_a_load_are_neither_lost_nor_doubled() {
     let all = events(Ids::default().login);
     let mut transcript = Transcript::new(Ids::default().login);
     assert!(transcript.wants_newest());
     assert!(!transcript.wants_newest(), "it is asked for once");
-    all[8..].iter().for_each(|event| transcript.event(event));
-    transcript.page(None, &all[..10], false);
+    all[8..].iter().for_each(|event| transcript.on_event(event));
+    transcript.on_page(None, &all[..10], false);
     let mut whole = Transcript::new(Ids::default().login);
-    whole.page(None, &all, false);
+    whole.on_page(None, &all, false);
     assert_eq!(transcript.fold, whole.fold);
 }
 
 #[test]
-fn older_pages_come_without_a_jump_and_join_calls_with_results() {
+fn older_pages_keep_the_position_and_join_results() {
     let all = events(Ids::default().login);
     let mut transcript = Transcript::new(Ids::default().login);
-    // The call of the first result lies in the older part.
-    transcript.page(None, &all[6..], true);
+    // The call of the first result is in the older part.
+    transcript.on_page(None, &all[6..], true);
     let (page, height) = (page(60), 4);
     transcript.scroll(-2, &page, height);
     transcript.scroll(-1, &page, height);
     let call_on_top = |transcript: &Transcript| {
         let top = transcript.top(&page, height);
         match &transcript.entry(top.entry).unwrap().kind {
-            Kind::Tool(tool) => Some(tool.call.clone()),
+            EntryKind::Tool(tool) => Some(tool.call.clone()),
             _ => None,
         }
     };
     assert_eq!(call_on_top(&transcript).as_deref(), Some("1"));
     assert_eq!(transcript.wants_older(true), Some(all[6].id));
-    transcript.page(Some(all[6].id), &all[..6], false);
+    transcript.on_page(Some(all[6].id), &all[..6], false);
     assert_eq!(call_on_top(&transcript).as_deref(), Some("1"), "the place went over to the call");
     let mut whole = Transcript::new(Ids::default().login);
-    whole.page(None, &all, false);
+    whole.on_page(None, &all, false);
     let kinds = |transcript: &Transcript| transcript.entries().map(|entry| entry.kind.clone()).collect::<Vec<_>>();
     assert_eq!(kinds(&transcript), kinds(&whole));
     assert_eq!(transcript.wants_older(true), None, "there is nothing before");
 }
 
 #[test]
-fn what_was_being_written_becomes_its_entry_in_place() {
+fn live_entry_becomes_its_log_entry_in_place() {
     let mut transcript = loaded(1..3);
     let now = Timestamp::from_millis(0);
-    transcript.live(&LiveUpdate::TextDelta { text: "# Hello\n\nsome **bo".to_owned() }, now);
-    transcript.live(&LiveUpdate::TextDelta { text: "ld** words".to_owned() }, now);
+    transcript.on_live(&LiveUpdate::TextDelta { text: "# Hello\n\nsome **bo".to_owned() }, now);
+    transcript.on_live(&LiveUpdate::TextDelta { text: "ld** words".to_owned() }, now);
     let page = page(60);
     let live = transcript.entry(2).unwrap().clone();
     let streamed = transcript.rows(&live, &page);
     transcript.cursor = Some(live.id);
-    transcript.event(&text(9, "# Hello\n\nsome **bold** words"));
+    transcript.on_event(&text(9, "# Hello\n\nsome **bold** words"));
     assert_eq!(transcript.entry_count(), 3);
     let kept = transcript.entry(2).unwrap().clone();
     assert_eq!(transcript.cursor, Some(kept.id));
@@ -100,22 +100,22 @@ fn what_was_being_written_becomes_its_entry_in_place() {
 }
 
 #[test]
-fn a_response_that_is_void_is_gone() {
+fn discarded_response_disappears() {
     let mut transcript = loaded(1..2);
-    transcript.live(&LiveUpdate::TextDelta { text: "half".to_owned() }, Timestamp::EPOCH);
-    transcript.live(&LiveUpdate::Discarded, Timestamp::EPOCH);
+    transcript.on_live(&LiveUpdate::TextDelta { text: "half".to_owned() }, Timestamp::EPOCH);
+    transcript.on_live(&LiveUpdate::Discarded, Timestamp::EPOCH);
     assert_eq!(transcript.entry_count(), 1);
 }
 
 #[test]
-fn follow_is_left_by_scrolling_up_and_found_again_at_the_end() {
+fn scrolling_up_leaves_follow_and_the_end_resumes_it() {
     let mut transcript = loaded(1..50);
     let (page, height) = (page(60), 10);
     assert!(transcript.is_following());
     transcript.scroll(-1, &page, height);
     assert!(!transcript.is_following());
     let before = top_row(&transcript, &page, height);
-    transcript.event(&text(60, "new below"));
+    transcript.on_event(&text(60, "new below"));
     assert_eq!(top_row(&transcript, &page, height), before);
     assert_eq!(transcript.unseen, 1);
     transcript.scroll(500, &page, height);
@@ -124,7 +124,7 @@ fn follow_is_left_by_scrolling_up_and_found_again_at_the_end() {
 }
 
 #[test]
-fn only_what_is_near_is_laid_out_and_finished_entries_once() {
+fn layout_is_lazy_and_cached() {
     let mut transcript = loaded(1..3_000);
     let (page, height) = (page(80), 30);
     transcript.top(&page, height);
@@ -132,132 +132,132 @@ fn only_what_is_near_is_laid_out_and_finished_entries_once() {
     assert!(first < 40, "{first} entries were laid out for one screen");
     for _ in 0..50 {
         transcript.top(&page, height);
-        transcript.live(&LiveUpdate::TextDelta { text: "x".to_owned() }, Timestamp::EPOCH);
+        transcript.on_live(&LiveUpdate::TextDelta { text: "x".to_owned() }, Timestamp::EPOCH);
     }
     assert!(transcript.layouts_made() <= first + 52, "only what is being written is laid out again");
 }
 
 #[test]
-fn memory_is_bounded_while_one_follows() {
+fn memory_is_bounded_while_following() {
     let mut transcript = loaded(1..2);
     for number in 2..6_000 {
-        transcript.event(&text(number, "x"));
+        transcript.on_event(&text(number, "x"));
     }
-    assert!(transcript.entry_count() <= MOST_ENTRIES + MOST_ENTRIES / 4);
+    assert!(transcript.entry_count() <= MAX_ENTRIES + MAX_ENTRIES / 4);
     assert!(transcript.has_more());
     let first = transcript.entry(0).unwrap().id;
-    assert_eq!(transcript.wants_older(true).map(Id::Event), Some(first));
+    assert_eq!(transcript.wants_older(true).map(EntryId::Event), Some(first));
 }
 
 #[test]
-fn memory_is_bounded_while_one_reads_further_up() {
+fn memory_is_bounded_while_reading_older_entries() {
     let mut transcript = loaded(1..500);
     let (page, height) = (page(60), 10);
     transcript.scroll(-200, &page, height);
     let seen = top_row(&transcript, &page, height);
-    numbered(500..20_000).iter().for_each(|event| transcript.event(event));
+    numbered(500..20_000).iter().for_each(|event| transcript.on_event(event));
     assert_eq!(top_row(&transcript, &page, height), seen, "what is read stays");
     transcript.scroll(3_000_000, &page, height);
     transcript.scroll(-200, &page, height);
-    transcript.event(&text(20_000, "one more"));
-    assert!(transcript.entry_count() <= MOST_ENTRIES + MOST_ENTRIES / 4, "{}", transcript.entry_count());
+    transcript.on_event(&text(20_000, "one more"));
+    assert!(transcript.entry_count() <= MAX_ENTRIES + MAX_ENTRIES / 4, "{}", transcript.entry_count());
 }
 
 #[test]
-fn a_page_that_cannot_be_read_is_asked_for_again_only_when_one_looks_again() {
+fn failed_page_is_retried_only_when_reopened() {
     let mut transcript = Transcript::new(task(2));
     assert!(transcript.wants_newest());
-    transcript.event(&text(900, "live"));
-    transcript.no_page(None);
+    transcript.on_event(&text(900, "live"));
+    transcript.on_page_failed(None);
     assert!(!transcript.is_loading() && !transcript.wants_newest());
     assert_eq!(transcript.entry_count(), 1, "what came meanwhile is shown");
-    transcript.event(&text(901, "live again"));
-    transcript.try_again();
+    transcript.on_event(&text(901, "live again"));
+    transcript.retry();
     assert!(transcript.wants_newest());
-    transcript.page(None, &numbered(880..902), true);
+    transcript.on_page(None, &numbered(880..902), true);
     assert_eq!(transcript.entry_count(), 22);
     let first = transcript.wants_older(true);
-    transcript.no_page(first);
+    transcript.on_page_failed(first);
     assert_eq!(transcript.wants_older(true), None);
-    transcript.try_again();
+    transcript.retry();
     assert_eq!(transcript.wants_older(true), first);
 }
 
 #[test]
-fn a_place_far_back_is_reached_while_much_happens() {
+fn distant_event_is_reached_during_activity() {
     let mut transcript = loaded(30_000..30_300);
     transcript.seek(text(1, "").id);
     let (before, count) = transcript.wants_sought().unwrap();
-    numbered(30_300..40_000).iter().for_each(|event| transcript.event(event));
+    numbered(30_300..40_000).iter().for_each(|event| transcript.on_event(event));
     let first = 30_000 - u128::try_from(count).unwrap();
-    transcript.page(Some(before), &numbered(first..30_000), true);
-    assert_eq!(transcript.entry(0).unwrap().id, Id::Event(text(first, "").id), "the page was taken");
+    transcript.on_page(Some(before), &numbered(first..30_000), true);
+    assert_eq!(transcript.entry(0).unwrap().id, EntryId::Event(text(first, "").id), "the page was taken");
     assert!(transcript.wants_sought().is_some(), "the next one is asked for");
 }
 
 #[test]
-fn what_was_undone_and_is_redone_is_read_again() {
+fn redo_reloads_the_transcript() {
     use crate::model::event::{HeadMoved, MoveReason};
     let moved = |number: u128, to: u128, reason| {
         let to = Some(text(to, "").id);
         event(number, 10, Body::HeadMoved(HeadMoved { to, from: None, reason, carry: Box::default() }))
     };
     let mut transcript = loaded(1..10);
-    transcript.event(&moved(10, 4, MoveReason::Rewind));
+    transcript.on_event(&moved(10, 4, MoveReason::Rewind));
     assert!(!transcript.wants_newest());
     assert!(transcript.entries().any(|entry| entry.undone), "what is left is struck out");
-    transcript.event(&moved(11, 8, MoveReason::Redo));
+    transcript.on_event(&moved(11, 8, MoveReason::Redo));
     assert!(transcript.wants_newest(), "only the disk knows what counts now");
-    transcript.page(None, &numbered(1..9), true);
+    transcript.on_page(None, &numbered(1..9), true);
     assert!(transcript.entries().all(|entry| !entry.undone));
 }
 
 #[test]
-fn a_search_finds_what_is_folded_and_unfolds_it() {
+fn search_finds_and_unfolds_folded_text() {
     let mut transcript = Transcript::new(Ids::default().login);
-    transcript.page(None, &events(Ids::default().login), false);
+    transcript.on_page(None, &events(Ids::default().login), false);
     let (page, height) = (page(80), 12);
     transcript.search_mut().field.insert("14 passed");
-    assert_eq!(transcript.find(Direction::Backward, &page, height), Progress::Found);
+    assert_eq!(transcript.find(Direction::Backward, &page, height), SearchProgress::Found);
     let anchor = transcript.search().current.unwrap();
     assert!(transcript.unfolded.contains(&anchor.id));
     transcript.search_mut().field.set("no such words");
     transcript.search_mut().current = None;
-    assert_eq!(transcript.find(Direction::Forward, &page, height), Progress::Nowhere);
+    assert_eq!(transcript.find(Direction::Forward, &page, height), SearchProgress::NotFound);
 }
 
 #[test]
-fn a_long_transcript_is_looked_through_in_stretches() {
+fn long_transcript_is_searched_in_chunks() {
     let filler = "nothing to be seen in here; ".repeat(10_000);
     let mut said: Vec<Event> = (1..20).map(|number| text(number, &filler)).collect();
     said.insert(0, text(0, "the Größe of it"));
     let mut transcript = Transcript::new(task(2));
-    transcript.page(None, &said, false);
+    transcript.on_page(None, &said, false);
     let (page, height) = (page(80), 12);
     transcript.search_mut().field.insert("grÖße".to_lowercase().as_str());
     let mut steps = 1;
     let mut progress = transcript.find(Direction::Backward, &page, height);
-    while progress == Progress::Further {
-        assert!(transcript.search().is_hunting());
-        // What comes meanwhile does not lead it astray.
-        transcript.event(&text(100 + steps, &filler));
+    while progress == SearchProgress::Pending {
+        assert!(transcript.search().is_running());
+        // New events do not disturb it.
+        transcript.on_event(&text(100 + steps, &filler));
         steps += 1;
-        progress = transcript.hunt_on(&page, height);
+        progress = transcript.continue_search(&page, height);
     }
-    assert_eq!(progress, Progress::Found);
-    assert_eq!(transcript.search().current.map(|anchor| anchor.id), Some(Id::Event(said[0].id)));
+    assert_eq!(progress, SearchProgress::Found);
+    assert_eq!(transcript.search().current.map(|anchor| anchor.id), Some(EntryId::Event(said[0].id)));
     assert!(steps > 3, "it took {steps} steps");
     transcript.search_mut().field.set("Grösse");
     transcript.find(Direction::Backward, &page, height);
-    transcript.search_mut().give_up();
-    assert!(!transcript.search().is_hunting());
-    assert_eq!(transcript.hunt_on(&page, height), Progress::Nowhere);
+    transcript.search_mut().cancel();
+    assert!(!transcript.search().is_running());
+    assert_eq!(transcript.continue_search(&page, height), SearchProgress::NotFound);
 }
 
 #[test]
-fn chosen_rows_are_copied_as_they_were_said() {
+fn selected_rows_are_copied_as_source() {
     let mut transcript = Transcript::new(task(2));
-    transcript.page(None, &[text(1, "a paragraph that is long enough to be wrapped at thirty columns")], false);
+    transcript.on_page(None, &[text(1, "a paragraph that is long enough to be wrapped at thirty columns")], false);
     let (page, height) = (page(30), 10);
     transcript.start_select(&page, height);
     transcript.extend_select(9, &page, height);
@@ -268,15 +268,15 @@ fn chosen_rows_are_copied_as_they_were_said() {
 }
 
 #[test]
-fn a_notice_is_read_to_its_end_and_a_huge_one_is_bounded() {
+fn long_notice_wraps_and_huge_notice_is_bounded() {
     let rows = |text: &str, unfolded: bool| {
-        let kind = Kind::Notice {
+        let kind = EntryKind::Notice {
             tone: crate::ui::transcript::entry::Tone::Quiet,
             text: text.to_owned(),
             more: String::new(),
         };
-        let entry = Entry::new(Id::Live(entry::Live::Text), Timestamp::EPOCH, 0, kind);
-        let rows = crate::ui::transcript::lay::rows(&entry, &Page { unfolded, ..page(40) });
+        let entry = Entry::new(EntryId::Live(entry::LivePart::Text), Timestamp::EPOCH, 0, kind);
+        let rows = crate::ui::transcript::layout::rows(&entry, &Page { unfolded, ..page(40) });
         rows.iter().map(crate::text::Row::shown).collect::<Vec<_>>()
     };
     let said = rows("The sub task \"Add a greeting\" ended its turn without saying that it is done.", false);
@@ -287,7 +287,7 @@ fn a_notice_is_read_to_its_end_and_a_huge_one_is_bounded() {
 }
 
 #[test]
-fn a_huge_output_costs_no_more_than_what_is_shown() {
+fn huge_output_lays_out_only_visible_rows() {
     let mut output = crate::ui::transcript::entry::Output::default();
     for _ in 0..200 {
         output.push(&"x".repeat(30_000));
@@ -295,12 +295,12 @@ fn a_huge_output_costs_no_more_than_what_is_shown() {
     assert!(output.text.len() <= 192 * 1024);
     assert!(output.dropped > 5_000_000);
     let long = "y".repeat(1_000_000);
-    let rows = crate::ui::transcript::lay::rows(
+    let rows = crate::ui::transcript::layout::rows(
         &Entry::new(
-            Id::Live(entry::Live::Text),
+            EntryId::Live(entry::LivePart::Text),
             Timestamp::EPOCH,
             0,
-            Kind::Notice { tone: crate::ui::transcript::entry::Tone::Quiet, text: long.clone(), more: long },
+            EntryKind::Notice { tone: crate::ui::transcript::entry::Tone::Quiet, text: long.clone(), more: long },
         ),
         &Page { unfolded: true, ..page(80) },
     );
@@ -308,17 +308,18 @@ fn a_huge_output_costs_no_more_than_what_is_shown() {
 }
 
 #[test]
-fn five_megabytes_and_an_endless_line_cost_a_bounded_part_of_themselves() {
+fn megabytes_of_output_cost_bounded_work() {
     let line = "a line of what a compiler prints, with a needle in it\n";
     let lines = line.repeat(5_000_000 / line.len());
     let endless = "x".repeat(999_990) + " needle";
     for output in [lines, endless] {
         let mut transcript = Transcript::new(Ids::default().login);
-        transcript.page(None, &events(Ids::default().login), false);
+        transcript.on_page(None, &events(Ids::default().login), false);
         let (first, height) = (page(80), 30);
-        let call = transcript.entries().position(|entry| matches!(&entry.kind, Kind::Tool(tool) if tool.call == "2"));
-        let Id::Event(id) = transcript.entry(call.unwrap()).unwrap().id else { panic!("it is in the log") };
-        transcript.full_output(id, output.clone());
+        let call =
+            transcript.entries().position(|entry| matches!(&entry.kind, EntryKind::Tool(tool) if tool.call == "2"));
+        let EntryId::Event(id) = transcript.entry(call.unwrap()).unwrap().id else { panic!("it is in the log") };
+        transcript.on_full_output(id, output.clone());
         transcript.unfold_all();
         transcript.search_mut().field.insert("needle");
         let (before, made) = (crate::text::document::pushed(), transcript.layouts_made());
@@ -329,7 +330,7 @@ fn five_megabytes_and_an_endless_line_cost_a_bounded_part_of_themselves() {
             transcript.find(Direction::Forward, &first, height);
         }
         let (pushed, layouts) = (crate::text::document::pushed() - before, transcript.layouts_made() - made);
-        // Once for the screen and once for looking further, however often the keys are pressed.
+        // Once for the screen and once for the search, however often the keys are pressed.
         assert!(pushed < 700_000, "{pushed} bytes were laid out to scroll and to search");
         assert!(layouts <= transcript.entry_count() as u64, "{layouts} layouts");
         let before = crate::text::document::pushed();
@@ -345,15 +346,15 @@ fn five_megabytes_and_an_endless_line_cost_a_bounded_part_of_themselves() {
 }
 
 #[test]
-fn words_of_megabytes_are_shown_in_part_and_say_so() {
+fn huge_text_is_truncated_with_a_note() {
     let mut transcript = Transcript::new(Ids::default().login);
     let said = "a word and another one, ".repeat(200_000);
-    transcript.page(None, &[text(1, &said), text(2, &"y".repeat(1_000_000))], false);
+    transcript.on_page(None, &[text(1, &said), text(2, &"y".repeat(1_000_000))], false);
     let page = page(80);
     for entry in transcript.entries() {
         let rows = transcript.rows(entry, &page);
         let last = rows.last().map(crate::text::Row::shown).unwrap_or_default();
-        assert!(rows.len() < 5_000 && last.contains("more: the pager shows all of it"), "{} {last}", rows.len());
+        assert!(rows.len() < 5_000 && last.contains("more: open the pager to see all"), "{} {last}", rows.len());
     }
 }
 
@@ -373,13 +374,13 @@ proptest! {
             match arrival {
                 0 => {
                     newest += 1;
-                    transcript.event(&text(newest, "news from below"));
+                    transcript.on_event(&text(newest, "news from below"));
                 }
-                1 => transcript.live(&LiveUpdate::TextDelta { text: "more words ".to_owned() }, Timestamp::EPOCH),
+                1 => transcript.on_live(&LiveUpdate::TextDelta { text: "more words ".to_owned() }, Timestamp::EPOCH),
                 _ => {
                     let before = transcript.wants_older(true);
                     oldest -= 20;
-                    transcript.page(before, &numbered(oldest..oldest + 20), true);
+                    transcript.on_page(before, &numbered(oldest..oldest + 20), true);
                 }
             }
             prop_assert_eq!(&top_row(&transcript, &page, height), &before);
@@ -398,7 +399,7 @@ proptest! {
             let page = page(width);
             let end = crate::ui::transcript::viewport::end(&Measured { transcript: &transcript, page: &page }, height);
             let top = transcript.top(&page, height);
-            // At the very end there may be less below than the screen has rows: then more is shown above.
+            // At the end there may be fewer rows below than fit: then more is shown above.
             if top < end {
                 prop_assert_eq!(transcript.entry(top.entry).unwrap().id, before.id);
             }

@@ -1,4 +1,4 @@
-//! Drawing of a transcript: only the rows that are seen.
+//! Draws the visible rows of a transcript.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,37 +6,36 @@ use ratatui::layout::Rect;
 use crate::base::text;
 use crate::engine::snapshot::{Retry, TaskView};
 use crate::theme::Role;
+use crate::ui::draw;
+use crate::ui::labels;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
-use crate::ui::transcript::entry::Kind;
-use crate::ui::transcript::lay::{self, Page, plain};
+use crate::ui::transcript::entry::EntryKind;
+use crate::ui::transcript::layout::{self, Page, plain};
+use crate::ui::transcript::match_count::{self, MatchPosition};
 use crate::ui::transcript::search;
 use crate::ui::transcript::state::Transcript;
-use crate::ui::transcript::tally::{self, Standing};
-use crate::ui::transcript::viewport::Spot;
-use crate::ui::words;
+use crate::ui::transcript::viewport::RowPosition;
 
-/// What drawing needs besides the transcript.
+/// Everything drawing needs besides the transcript.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     pub task: Option<&'a TaskView>,
     pub focused: bool,
     /// The key that goes to the end.
     pub end: &'a str,
-    pub company: Company,
+    pub responder: Responder,
 }
 
-/// Who is there to be spoken to.
+/// Who can answer a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
+pub enum Responder {
     Model,
-    /// No model is set up, so nothing can be said.
+    /// No model is set up.
     Nobody,
-    /// Another program has the project, and speaks from there.
+    /// Another process runs the project; this screen is read-only.
     Elsewhere,
 }
 
-/// Draws the visible rows into `area`.
 pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     if area.is_empty() {
         return;
@@ -44,7 +43,7 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
     let page = Page { width: usize::from(area.width), unfolded: false, glyphs: cx.theme.glyphs, zone: cx.zone };
     let height = usize::from(area.height);
     if transcript.entry_count() == 0 {
-        return nothing(transcript, with, cx, area, buffer);
+        return draw_empty(transcript, with, cx, area, buffer);
     }
     let top = transcript.top(&page, height);
     let cursor = if with.focused { transcript.current(&page, height) } else { None };
@@ -62,7 +61,7 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
                 break;
             }
             let line = Rect { y: area.y + y, height: 1, ..area };
-            let here = Spot { entry: index, row: at };
+            let here = RowPosition { entry: index, row: at };
             let found = needle.as_ref().filter(|_| at >= lead.len());
             match found {
                 Some(needle) => {
@@ -72,22 +71,22 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
                         .is_some_and(|anchor| anchor.id == entry.id && anchor.row == (at - lead.len()).cast_signed());
                     let mut marked = row.clone();
                     search::mark(&mut marked, needle, current);
-                    paint::line(buffer, line, 0, &marked.line(cx.theme));
+                    draw::line(buffer, line, 0, &marked.line(cx.theme));
                 }
                 None => {
-                    paint::line(buffer, line, 0, &row.line(cx.theme));
+                    draw::line(buffer, line, 0, &row.line(cx.theme));
                 }
             }
             if let Some(ground) = row.ground {
                 let style = cx.theme.style(ground);
                 let style = ratatui::style::Style { fg: None, ..style };
-                paint::tint(buffer, line, style);
+                draw::tint(buffer, line, style);
             }
             if chosen.is_some_and(|(from, to)| (from..=to).contains(&here)) {
-                paint::tint(buffer, line, cx.theme.style(Role::Selection));
+                draw::tint(buffer, line, cx.theme.style(Role::Selection));
             }
             if cursor == Some(index) && at >= lead.len() {
-                paint::text(buffer, line, (0, 0), cx.theme.glyphs.selected, cx.theme.style(Role::Accent));
+                draw::text(buffer, line, (0, 0), cx.theme.glyphs.selected, cx.theme.style(Role::Accent));
             }
             if at == lead.len() {
                 running(entry, with, cx, line, buffer);
@@ -97,74 +96,74 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
         index += 1;
     }
     if !transcript.fits(&page, height) {
-        // Rows are not counted for this: where one is among the entries says enough.
+        // Position by entries: counting all rows would be slow.
         let shown = (index - top.entry).min(transcript.entry_count().saturating_sub(1)).max(1);
-        paint::scrollbar(buffer, area, cx.theme, top.entry, shown, transcript.entry_count());
+        draw::scrollbar(buffer, area, cx.theme, top.entry, shown, transcript.entry_count());
     }
 }
 
-/// Writes how long a command has been running at the end of its line.
+/// Draws the elapsed time of a running call at the end of its line.
 fn running(entry: &crate::ui::transcript::entry::Entry, with: View<'_>, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
     let alive = with.task.is_some_and(TaskView::is_working);
-    if let Kind::Tool(tool) = &entry.kind
+    if let EntryKind::Tool(tool) = &entry.kind
         && tool.result.is_none()
         && !entry.undone
     {
-        let words = match lay::open(tool) {
-            lay::Open::Runs if alive => format!(" {}", words::elapsed(entry.at, cx.now)),
-            lay::Open::Runs => " not finished".to_owned(),
-            lay::Open::Sleeps => " until something comes".to_owned(),
-            lay::Open::Over => return,
+        let words = match layout::pending_call(tool) {
+            layout::PendingCall::Running if alive => format!(" {}", labels::elapsed(entry.at, cx.now)),
+            layout::PendingCall::Running => " unfinished".to_owned(),
+            layout::PendingCall::Waiting => " for a message".to_owned(),
+            layout::PendingCall::Final => return,
         };
         let inner = Rect { width: line.width.saturating_sub(1), ..line };
-        paint::right(buffer, inner, 0, &words, cx.theme.style(Role::Muted));
+        draw::right(buffer, inner, 0, &words, cx.theme.style(Role::Muted));
     }
 }
 
-/// Tells whether there is something to say on a line of its own below the transcript, see [`foot`].
+/// Returns true if the transcript needs a foot line, see [`foot`].
 pub fn has_foot(transcript: &Transcript, task: &TaskView) -> bool {
     transcript.entry_count() > 0 && (!transcript.is_following() || task.retry.is_some())
 }
 
-/// Says on a line of its own what cannot be seen from here: that something is tried again, and that one is not at the
-/// end. Where `taken` columns are used for something else already, only the nearer of the two.
+/// Draws the foot line: a pending retry, and a note if the end is not visible. If `taken` columns are in use, only one
+/// of them.
 pub fn foot(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, taken: u16, line: Rect, buffer: &mut Buffer) {
     let room = Rect { x: line.x + taken, width: line.width.saturating_sub(taken + 1), ..line };
     let retry = with.task.and_then(|task| task.retry.as_ref()).map(|retry| (retrying(retry, cx), Role::Warn));
-    let away = (!transcript.is_following()).then(|| (away(transcript, with, cx), Role::Muted));
-    let (left, right) = if taken == 0 { (retry, away) } else { (None, away.or(retry)) };
+    let note = (!transcript.is_following()).then(|| (not_following_note(transcript, with, cx), Role::Muted));
+    let (left, right) = if taken == 0 { (retry, note) } else { (None, note.or(retry)) };
     let mut columns = usize::from(room.width);
     if let Some((words, role)) = right {
-        let words = paint::fit(&words, columns, cx.theme.glyphs);
-        columns -= usize::from(paint::right(buffer, room, 0, &words, cx.theme.style(role)));
+        let words = draw::fit(&words, columns, cx.theme.glyphs);
+        columns -= usize::from(draw::right(buffer, room, 0, &words, cx.theme.style(role)));
     }
     if let Some((words, role)) = left {
-        let words = paint::fit(&words, columns.saturating_sub(3), cx.theme.glyphs);
-        paint::text(buffer, room, (1, 0), &words, cx.theme.style(role));
+        let words = draw::fit(&words, columns.saturating_sub(3), cx.theme.glyphs);
+        draw::text(buffer, room, (1, 0), &words, cx.theme.style(role));
     }
 }
 
-/// Says how many places were found, and which of them one is at. A plus sign: there may be more of them.
+/// Returns the position among the matches and their number. A plus sign means that there may be more.
 pub fn found(transcript: &Transcript) -> Option<String> {
-    if transcript.search().is_hunting() {
-        return Some("still looking".to_owned());
+    if transcript.search().is_running() {
+        return Some("searching…".to_owned());
     }
-    let Standing { at, total, whole } = transcript.standing()?;
-    let more = if !whole || transcript.has_more() || total >= tally::MOST { "+" } else { "" };
+    let MatchPosition { at, total, whole } = transcript.match_position()?;
+    let more = if !whole || transcript.has_more() || total >= match_count::MAX_MATCHES { "+" } else { "" };
     match (at, total) {
         (_, 0) if !whole => None,
-        (_, 0) if transcript.has_more() => Some("not in what is loaded".to_owned()),
+        (_, 0) if transcript.has_more() => Some("not found in the loaded part".to_owned()),
         (_, 0) => Some("not found".to_owned()),
         (Some(at), total) => Some(format!("{at}/{total}{more}")),
         (None, total) => Some(format!("{total}{more}")),
     }
 }
 
-fn away(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>) -> String {
+fn not_following_note(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>) -> String {
     match transcript.unseen {
-        0 => format!("not following: {} goes to the end", with.end),
+        0 => format!("not following: {} to go to the end", with.end),
         new => format!(
-            "{} {} below: {} goes there",
+            "{} {} below: {} to go there",
             cx.theme.glyphs.arrow_down,
             text::count(new, "new entry", "new entries"),
             with.end
@@ -174,39 +173,39 @@ fn away(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>) -> String {
 
 fn retrying(retry: &Retry, cx: &Cx<'_>) -> String {
     format!(
-        "{} {}: again in {}, {} of {}",
+        "{} {}: retry in {} ({} of {})",
         cx.theme.glyphs.recurring,
         crate::base::sanitize::line(&retry.reason),
-        words::remaining(retry.until, cx.now),
+        labels::remaining(retry.until, cx.now),
         retry.attempt,
         retry.of
     )
 }
 
-fn nothing(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+fn draw_empty(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let lines: &[&str] = if transcript.is_loading() {
-        &["Reading …"]
-    } else if with.company == Company::Elsewhere {
-        &["Nothing has been said here yet.", "What the other mxd does appears here."]
-    } else if with.company == Company::Nobody {
+        &["Loading …"]
+    } else if with.responder == Responder::Elsewhere {
+        &["No messages yet.", "Activity of the other mxd appears here."]
+    } else if with.responder == Responder::Nobody {
         &[
-            "No model is set up yet, so nobody can answer.",
-            "Type /set_up to be asked for what is missing,",
-            "or set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.",
+            "No model is set up yet.",
+            "Type /set_up to set up a provider,",
+            "or set ANTHROPIC_API_KEY or OPENAI_API_KEY and restart.",
         ]
     } else if with.task.is_some_and(|task| task.node.parent.is_none()) {
         &[
             "This is the orchestrator of the project.",
-            "Say below what you want done. It splits the work into tasks,",
-            "and each of them gets an agent, a branch and a worktree of its own.",
+            "Describe below what you want done. It splits the work into tasks,",
+            "each with its own agent, branch and worktree.",
         ]
     } else {
-        &["Nothing has been said here yet.", "Write below to start it."]
+        &["No messages yet.", "Write a message below to start the task."]
     };
     let from = area.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(0)) / 3;
     let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(4), ..area };
     let rows = plain(&lines.join("\n"), Role::Muted, usize::from(inner.width).max(1));
     for (row, y) in rows.iter().zip(from..area.height) {
-        paint::line(buffer, inner, y, &row.line(cx.theme));
+        draw::line(buffer, inner, y, &row.line(cx.theme));
     }
 }

@@ -14,7 +14,7 @@ impl Measure for Rows {
     }
 }
 
-fn absolute(rows: &Rows, spot: Spot) -> usize {
+fn absolute(rows: &Rows, spot: RowPosition) -> usize {
     rows.0[..spot.entry].iter().sum::<usize>() + spot.row
 }
 
@@ -32,9 +32,9 @@ proptest! {
     ) {
         let rows = Rows(heights);
         let total: usize = rows.0.iter().sum();
-        let start = travel(&rows, Spot::default(), isize::try_from(from.min(total - 1)).unwrap());
+        let start = move_by(&rows, RowPosition::default(), isize::try_from(from.min(total - 1)).unwrap());
         prop_assert_eq!(absolute(&rows, start), from.min(total - 1));
-        let there = travel(&rows, start, by);
+        let there = move_by(&rows, start, by);
         prop_assert_eq!(absolute(&rows, there), absolute(&rows, start).saturating_add_signed(by).min(total - 1));
     }
 
@@ -44,14 +44,14 @@ proptest! {
     ) {
         let rows = Rows(heights);
         let total: usize = rows.0.iter().sum();
-        let spot = clamp(&rows, Spot { entry, row }, height);
+        let spot = clamp(&rows, RowPosition { entry, row }, height);
         let top = absolute(&rows, spot);
         prop_assert!(top + height <= total || top == total.saturating_sub(height));
         if let Some(rows_there) = rows.0.get(entry)
             && row < *rows_there
-            && absolute(&rows, Spot { entry, row }) + height <= total
+            && absolute(&rows, RowPosition { entry, row }) + height <= total
         {
-            prop_assert_eq!(spot, Spot { entry, row });
+            prop_assert_eq!(spot, RowPosition { entry, row });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tasks as rows: the tree walked once, filtered, with what is needed to draw each line of it.
+//! Flattens the task tree into rows, filtered and sorted.
 
 use std::collections::HashSet;
 
@@ -6,30 +6,30 @@ use crate::base::TaskId;
 use crate::engine::snapshot::{TaskView, Wait};
 use crate::model::Status;
 use crate::model::tree::Attention;
+use crate::ui::project_state::ProjectState;
 use crate::ui::tree::state::{FilterMode, Sort, State};
-use crate::ui::world::World;
 
-/// One line of the pane.
+/// One row of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct TaskLine {
     pub id: TaskId,
-    /// For each level above: whether a line goes on below it. The last one is this row's own.
+    /// For each level, whether a guide line continues below it. The last one is this row's own.
     pub lines: Vec<bool>,
     pub folded: bool,
-    /// Shown only because something below it is.
+    /// Shown only because a subtask matches the filter.
     pub passive: bool,
 }
 
-pub fn flatten(world: &World, state: &State) -> Vec<Row> {
-    let wanted = wanted(world, state);
+pub fn flatten(project: &ProjectState, state: &State) -> Vec<TaskLine> {
+    let matches = matches(project, state);
     match state.sort() {
-        Sort::Tree => tree(world, state, wanted.as_ref()),
-        Sort::Attention => by_attention(world, wanted.as_ref()),
+        Sort::Tree => tree(project, state, matches.as_ref()),
+        Sort::Attention => by_attention(project, matches.as_ref()),
     }
 }
 
-/// Returns the tasks that the filter lets through, or nothing if it lets everything through.
-fn wanted(world: &World, state: &State) -> Option<HashSet<TaskId>> {
+/// Returns the tasks that match the filter, or `None` if all do.
+fn matches(project: &ProjectState, state: &State) -> Option<HashSet<TaskId>> {
     let needle = state.filter.shown().trim().to_lowercase();
     if needle.is_empty() && state.mode() == FilterMode::All {
         return None;
@@ -38,7 +38,7 @@ fn wanted(world: &World, state: &State) -> Option<HashSet<TaskId>> {
         let text = needle.is_empty() || task.node.title.to_lowercase().contains(&needle);
         text && fits_mode(task, state.mode())
     };
-    Some(world.tasks().filter(passes).map(|task| task.node.id).collect())
+    Some(project.tasks().filter(passes).map(|task| task.node.id).collect())
 }
 
 fn fits_mode(task: &TaskView, mode: FilterMode) -> bool {
@@ -53,33 +53,33 @@ fn fits_mode(task: &TaskView, mode: FilterMode) -> bool {
     }
 }
 
-fn tree(world: &World, state: &State, wanted: Option<&HashSet<TaskId>>) -> Vec<Row> {
-    // What a filter lets through is shown with everything above it, or it would hang in the air.
-    let kept: Option<HashSet<TaskId>> = wanted.map(|wanted| {
-        let mut kept = wanted.clone();
-        for id in wanted {
-            for above in world.above(*id) {
-                if !kept.insert(above) {
+fn tree(project: &ProjectState, state: &State, matches: Option<&HashSet<TaskId>>) -> Vec<TaskLine> {
+    // A match is shown with its ancestors, so that its place in the tree is visible.
+    let visible: Option<HashSet<TaskId>> = matches.map(|matches| {
+        let mut visible = matches.clone();
+        for id in matches {
+            for above in project.ancestors(*id) {
+                if !visible.insert(above) {
                     break;
                 }
             }
         }
-        kept
+        visible
     });
-    let is_kept = |id: &TaskId| kept.as_ref().is_none_or(|kept| kept.contains(id));
+    let is_visible = |id: &TaskId| visible.as_ref().is_none_or(|visible| visible.contains(id));
     let mut rows = Vec::new();
-    let mut stack = vec![(world.root(), Vec::new())];
-    let mut left = world.len();
+    let mut stack = vec![(project.root(), Vec::new())];
+    let mut left = project.len();
     while let Some((id, lines)) = stack.pop() {
-        let Some(node) = world.node(id).filter(|_| left > 0) else { continue };
+        let Some(node) = project.node(id).filter(|_| left > 0) else { continue };
         left -= 1;
-        if !is_kept(&id) {
+        if !is_visible(&id) {
             continue;
         }
         let children: Vec<_> =
-            node.children.iter().copied().filter(|id| world.task(*id).is_some() && is_kept(id)).collect();
-        // A filter finds what is folded away.
-        let folded = state.is_folded(id) && wanted.is_none() && !children.is_empty();
+            node.children.iter().copied().filter(|id| project.task(*id).is_some() && is_visible(id)).collect();
+        // A filter also finds folded tasks.
+        let folded = state.is_folded(id) && matches.is_none() && !children.is_empty();
         if !folded {
             for (place, child) in children.iter().enumerate().rev() {
                 let mut below: Vec<bool> = lines.clone();
@@ -87,17 +87,20 @@ fn tree(world: &World, state: &State, wanted: Option<&HashSet<TaskId>>) -> Vec<R
                 stack.push((*child, below));
             }
         }
-        let passive = wanted.is_some_and(|wanted| !wanted.contains(&id));
-        rows.push(Row { id, lines, folded, passive });
+        let passive = matches.is_some_and(|matches| !matches.contains(&id));
+        rows.push(TaskLine { id, lines, folded, passive });
     }
     rows
 }
 
-fn by_attention(world: &World, wanted: Option<&HashSet<TaskId>>) -> Vec<Row> {
-    let shown = world.walk(world.root()).filter(|id| wanted.is_none_or(|wanted| wanted.contains(id)));
-    let mut tasks: Vec<_> = shown.filter_map(|id| world.task(id)).collect();
+fn by_attention(project: &ProjectState, matches: Option<&HashSet<TaskId>>) -> Vec<TaskLine> {
+    let shown = project.walk(project.root()).filter(|id| matches.is_none_or(|matches| matches.contains(id)));
+    let mut tasks: Vec<_> = shown.filter_map(|id| project.task(id)).collect();
     tasks.sort_by_key(|task| (std::cmp::Reverse(attention(task)), task.node.status == Status::Closed));
-    tasks.into_iter().map(|task| Row { id: task.node.id, lines: Vec::new(), folded: false, passive: false }).collect()
+    tasks
+        .into_iter()
+        .map(|task| TaskLine { id: task.node.id, lines: Vec::new(), folded: false, passive: false })
+        .collect()
 }
 
 fn attention(task: &TaskView) -> Attention {

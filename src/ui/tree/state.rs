@@ -1,23 +1,23 @@
-//! What the pane of tasks remembers, and how keys move in it.
+//! The state of the task tree.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::base::TaskId;
 use crate::ui::field::Field;
 use crate::ui::list::Cursor;
-use crate::ui::tree::rows::{self, Row};
-use crate::ui::world::World;
+use crate::ui::project_state::ProjectState;
+use crate::ui::tree::rows::{self, TaskLine};
 
 /// Which tasks are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FilterMode {
     #[default]
     All,
-    /// Those that have not been put away.
+    /// Tasks that are not closed.
     Open,
-    /// Those that wait for the person, failed, or cannot go on.
+    /// Tasks that wait for the user, failed, or are stuck.
     NeedsMe,
-    /// Those with an agent at work or about to be.
+    /// Tasks with a running, waiting or queued agent.
     Active,
 }
 
@@ -42,7 +42,7 @@ impl FilterMode {
 }
 
 impl State {
-    /// Returns what is special about what is shown, in a few words.
+    /// Returns the active filter mode and sort order in a few words.
     pub fn note(&self) -> String {
         let mode = Some(self.mode()).filter(|mode| *mode != FilterMode::All).map(FilterMode::word);
         let sort = (self.sort() == Sort::Attention).then_some("by attention");
@@ -50,23 +50,23 @@ impl State {
     }
 }
 
-/// In what order they are shown.
+/// The order of the tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sort {
     #[default]
     Tree,
-    /// What needs the person most first.
+    /// Most urgent first.
     Attention,
 }
 
-/// What the list of rows was made from.
+/// The revisions that the rows were built from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Made {
+struct BuiltFrom {
     revision: u64,
     own: u64,
 }
 
-/// The pane of tasks.
+/// The task tree.
 #[derive(Clone, Debug)]
 pub struct State {
     selected: TaskId,
@@ -74,23 +74,23 @@ pub struct State {
     awaited: Option<TaskId>,
     folded: BTreeSet<TaskId>,
     pub filter: Field,
-    /// Whether the filter is being written.
+    /// Whether the user types the filter.
     pub filtering: bool,
     mode: FilterMode,
     sort: Sort,
     pub cost: bool,
-    rows: Vec<Row>,
+    rows: Vec<TaskLine>,
     places: HashMap<TaskId, usize>,
-    made: Option<Made>,
+    built_from: Option<BuiltFrom>,
     /// Counts changes of folding, filter and order.
     own: u64,
     cursor: Cursor,
 }
 
 impl State {
-    pub fn new(world: &World) -> Self {
+    pub fn new(project: &ProjectState) -> Self {
         let mut state = Self {
-            selected: world.root(),
+            selected: project.root(),
             awaited: None,
             folded: BTreeSet::new(),
             filter: Field::default(),
@@ -100,11 +100,11 @@ impl State {
             cost: false,
             rows: Vec::new(),
             places: HashMap::new(),
-            made: None,
+            built_from: None,
             own: 0,
             cursor: Cursor::default(),
         };
-        state.settle(world, 0);
+        state.sync(project, 0);
         state
     }
 
@@ -120,7 +120,7 @@ impl State {
         self.sort
     }
 
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[TaskLine] {
         &self.rows
     }
 
@@ -136,36 +136,36 @@ impl State {
         self.folded.contains(&id)
     }
 
-    /// Makes the rows anew if they are out of date, and the selection visible in `height` rows.
-    pub fn settle(&mut self, world: &World, height: usize) {
-        if let Some(awaited) = self.awaited.take_if(|id| world.is_in_tree(*id)) {
-            self.select(world, awaited);
+    /// Rebuilds the rows if they are out of date, and makes the selection visible in `height` rows.
+    pub fn sync(&mut self, project: &ProjectState, height: usize) {
+        if let Some(awaited) = self.awaited.take_if(|id| project.is_in_tree(*id)) {
+            self.select(project, awaited);
         }
-        // Without a filter only places matter; with one, or sorted by attention, states and titles do too.
+        // Without a filter only the structure matters; with one, or sorted by attention, states and titles do too.
         let plain = self.mode == FilterMode::All && self.sort == Sort::Tree && self.filter.is_empty();
-        let revision = if plain { world.shape() } else { world.revision() };
-        let made = Made { revision, own: self.own };
-        if self.made.as_ref() != Some(&made) {
-            self.made = Some(made);
-            self.rows = rows::flatten(world, self);
+        let revision = if plain { project.shape() } else { project.revision() };
+        let built_from = BuiltFrom { revision, own: self.own };
+        if self.built_from.as_ref() != Some(&built_from) {
+            self.built_from = Some(built_from);
+            self.rows = rows::flatten(project, self);
             self.places = self.rows.iter().enumerate().map(|(place, row)| (row.id, place)).collect();
         }
         match self.place(self.selected) {
             Some(place) => self.cursor.chosen = place,
-            None => self.select_near(world),
+            None => self.select_near(project),
         }
-        self.cursor.settle(self.rows.len(), height);
+        self.cursor.clamp(self.rows.len(), height);
     }
 
-    /// The selected task is gone or hidden: the one above it, or the row that took its place, is selected.
-    fn select_near(&mut self, world: &World) {
-        let above = world.above(self.selected).find(|id| self.places.contains_key(id));
+    /// Selects the nearest visible ancestor, or the row that took the place of the selected task.
+    fn select_near(&mut self, project: &ProjectState) {
+        let above = project.ancestors(self.selected).find(|id| self.places.contains_key(id));
         let same = self.cursor.chosen.min(self.rows.len().saturating_sub(1));
         let place = above.and_then(|id| self.place(id)).unwrap_or(same);
         self.cursor.chosen = place;
         match self.rows.get(place) {
             Some(row) => self.selected = row.id,
-            None if world.task(self.selected).is_none() => self.selected = world.root(),
+            None if project.task(self.selected).is_none() => self.selected = project.root(),
             None => {}
         }
     }
@@ -178,10 +178,10 @@ impl State {
         }
     }
 
-    /// Selects a task, unfolding and unfiltering whatever hides it. A task that is not in the tree yet is selected when
-    /// it arrives, unless the selection moves before.
-    pub fn select(&mut self, world: &World, id: TaskId) {
-        self.awaited = (!world.is_in_tree(id)).then_some(id);
+    /// Selects a task, unfolding or clearing the filter if that hides it. A task that is not in the tree yet is
+    /// selected when it arrives, unless the selection moves before.
+    pub fn select(&mut self, project: &ProjectState, id: TaskId) {
+        self.awaited = (!project.is_in_tree(id)).then_some(id);
         if self.awaited.is_some() {
             return;
         }
@@ -189,12 +189,12 @@ impl State {
         if self.place(id).is_some() {
             return;
         }
-        let above: Vec<_> = world.above(id).collect();
+        let above: Vec<_> = project.ancestors(id).collect();
         above.iter().for_each(|id| {
             self.folded.remove(id);
         });
         self.own += 1;
-        self.settle(world, 0);
+        self.sync(project, 0);
         self.selected = id;
         let hidden = self.rows.iter().all(|row| row.id != id);
         if hidden {
@@ -202,7 +202,7 @@ impl State {
             self.mode = FilterMode::All;
             self.own += 1;
         }
-        self.settle(world, 0);
+        self.sync(project, 0);
     }
 
     pub fn select_row(&mut self, row: usize) -> bool {
@@ -212,38 +212,38 @@ impl State {
         true
     }
 
-    /// Hides what is below the selected task, or goes to the one above it.
-    pub fn fold(&mut self, world: &World) {
-        let has_children = world.node(self.selected).is_some_and(|node| !node.children.is_empty());
+    /// Folds the selected task, or selects its parent.
+    pub fn fold(&mut self, project: &ProjectState) {
+        let has_children = project.node(self.selected).is_some_and(|node| !node.children.is_empty());
         if has_children && self.folded.insert(self.selected) {
             self.own += 1;
-        } else if let Some(parent) = world.node(self.selected).and_then(|node| node.parent) {
+        } else if let Some(parent) = project.node(self.selected).and_then(|node| node.parent) {
             self.selected = parent;
         }
     }
 
-    /// Shows what is below the selected task, or goes into it.
-    pub fn unfold(&mut self, world: &World) {
+    /// Unfolds the selected task, or selects its first subtask.
+    pub fn unfold(&mut self, project: &ProjectState) {
         if self.folded.remove(&self.selected) {
             self.own += 1;
-        } else if let Some(child) = world.node(self.selected).and_then(|node| node.children.first()) {
+        } else if let Some(child) = project.node(self.selected).and_then(|node| node.children.first()) {
             self.selected = *child;
         }
     }
 
-    pub fn fold_toggle(&mut self, world: &World) {
+    pub fn fold_toggle(&mut self, project: &ProjectState) {
         if !self.folded.remove(&self.selected)
-            && world.node(self.selected).is_some_and(|node| !node.children.is_empty())
+            && project.node(self.selected).is_some_and(|node| !node.children.is_empty())
         {
             self.folded.insert(self.selected);
         }
         self.own += 1;
     }
 
-    pub fn fold_all(&mut self, world: &World) {
-        self.folded = world.tasks().filter(|task| !task.node.children.is_empty()).map(|task| task.node.id).collect();
-        // The first level stays in sight: a single row says nothing.
-        self.folded.remove(&world.root());
+    pub fn fold_all(&mut self, project: &ProjectState) {
+        self.folded = project.tasks().filter(|task| !task.node.children.is_empty()).map(|task| task.node.id).collect();
+        // Keep the first level visible: a single row would say nothing.
+        self.folded.remove(&project.root());
         self.own += 1;
     }
 
@@ -265,7 +265,7 @@ impl State {
         self.own += 1;
     }
 
-    /// Must be told whenever the filter was written to.
+    /// Called after the filter text has changed.
     pub fn filter_changed(&mut self) {
         self.own += 1;
     }

@@ -1,4 +1,4 @@
-//! Drawing of the tasks. A row says its state by sign and colour, its title, what it does, and one number.
+//! Draws the task tree. A row shows state glyph, title, activity and one number.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,40 +11,40 @@ use crate::model::Status;
 use crate::model::tree::Attention;
 use crate::text::{mark_role, width};
 use crate::theme::{Role, Theme};
+use crate::ui::draw;
+use crate::ui::labels;
 use crate::ui::msg::Cx;
-use crate::ui::paint;
-use crate::ui::tree::{Row, Sort, State};
-use crate::ui::words;
-use crate::ui::world::World;
+use crate::ui::project_state::ProjectState;
+use crate::ui::tree::{Sort, State, TaskLine};
 
-/// Draws the visible rows into `area`. `focused`: whether the pane has the keys.
-pub fn view(state: &State, world: &World, cx: &Cx<'_>, focused: bool, area: Rect, buffer: &mut Buffer) {
+/// Draws the visible rows into `area`.
+pub fn view(state: &State, project: &ProjectState, cx: &Cx<'_>, focused: bool, area: Rect, buffer: &mut Buffer) {
     if area.is_empty() {
         return;
     }
     let (list, filter) = split_filter(state, area);
     let rows = state.rows();
     if rows.is_empty() {
-        nothing(state, cx, list, buffer);
+        draw_empty(state, cx, list, buffer);
     }
     let visible = rows.iter().enumerate().skip(state.top()).take(usize::from(list.height));
     for ((place, row), y) in visible.zip(0u16..) {
-        let Some(task) = world.task(row.id) else { continue };
+        let Some(task) = project.task(row.id) else { continue };
         let line = Rect { y: list.y + y, height: 1, ..list };
         let chosen = state.place(state.selected()) == Some(place);
-        draw_row(state, world, cx, task, row, line, buffer);
+        draw_row(state, project, cx, task, row, line, buffer);
         if chosen {
             let role = if focused { Role::Selection } else { Role::SelectionDim };
-            paint::tint(buffer, line, cx.theme.style(role));
+            draw::tint(buffer, line, cx.theme.style(role));
         }
     }
-    paint::scrollbar(buffer, list, cx.theme, state.top(), usize::from(list.height), rows.len());
+    draw::scrollbar(buffer, list, cx.theme, state.top(), usize::from(list.height), rows.len());
     if let Some(line) = filter {
         draw_filter(state, cx, line, buffer);
     }
 }
 
-/// Returns the rows that the list has, once the filter has its line.
+/// Returns the rows available for the list, without the filter line.
 pub fn list_height(state: &State, area: Rect) -> usize {
     usize::from(split_filter(state, area).0.height)
 }
@@ -60,7 +60,7 @@ fn split_filter(state: &State, area: Rect) -> (Rect, Option<Rect>) {
 
 fn draw_filter(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
-    let end = paint::text(buffer, area, (1, 0), "/", theme.style(Role::Key));
+    let end = draw::text(buffer, area, (1, 0), "/", theme.style(Role::Key));
     let room = usize::from(area.right().saturating_sub(end + 2));
     let shown = width::suffix(state.filter.shown(), room).0;
     let end = buffer.set_stringn(end, area.y, shown, room, theme.style(Role::Text)).0;
@@ -69,42 +69,52 @@ fn draw_filter(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn nothing(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+fn draw_empty(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let words = if state.filter.is_empty() {
-        format!("No task is \"{}\".", state.mode().word())
+        format!("No tasks match the filter ({}).", state.mode().word())
     } else {
-        "No task has these letters.".to_owned()
+        "No tasks match the filter.".to_owned()
     };
-    paint::text(buffer, area, (1, 0), &words, cx.theme.style(Role::Muted));
-    paint::text(buffer, area, (1, 1), "Esc shows all.", cx.theme.style(Role::Faint));
+    draw::text(buffer, area, (1, 0), &words, cx.theme.style(Role::Muted));
+    draw::text(buffer, area, (1, 1), "Esc: show all", cx.theme.style(Role::Faint));
 }
 
-fn draw_row(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &Row, area: Rect, buffer: &mut Buffer) {
+fn draw_row(
+    state: &State,
+    project: &ProjectState,
+    cx: &Cx<'_>,
+    task: &TaskView,
+    row: &TaskLine,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let theme = cx.theme;
     let glyphs = theme.glyphs;
     let mut left = vec![Span::raw(" ")];
     if let Some((own, above)) = row.lines.split_last() {
-        let guide: String =
-            above.iter().map(|goes_on| if *goes_on { format!("{} ", glyphs.tree_down) } else { "  ".into() }).collect();
+        let guide: String = above
+            .iter()
+            .map(|continues| if *continues { format!("{} ", glyphs.tree_down) } else { "  ".into() })
+            .collect();
         let elbow = if *own { glyphs.tree_branch } else { glyphs.tree_last };
         left.push(Span::styled(format!("{guide}{elbow} "), theme.style(Role::Border)));
     }
-    let (sign, role) = words::state(task, task.node.id == world.root(), glyphs);
+    let (sign, role) = labels::state(task, task.node.id == project.root(), glyphs);
     left.push(Span::styled(sign, theme.style(role)));
     left.push(Span::raw(" "));
     if row.folded {
         left.push(Span::styled(format!("{} ", glyphs.folded), theme.style(Role::Muted)));
     }
-    let right = right_side(state, world, cx, task, row);
+    let right = right_side(state, project, cx, task, row);
     let used: usize = left.iter().map(|span| width::of(&span.content)).sum();
-    let below = below(world, theme, row);
+    let below = below(project, theme, row);
     let taken = used + Line::from(right.clone()).width() + Line::from(below.clone()).width() + 2;
     let room = usize::from(area.width).saturating_sub(taken);
     let title = sanitize::line(&task.node.title);
     let title = if title.trim().is_empty() { "untitled".into() } else { title };
-    left.push(Span::styled(paint::fit(&title, room.max(3), glyphs).into_owned(), title_style(theme, task, row)));
+    left.push(Span::styled(draw::fit(&title, room.max(3), glyphs).into_owned(), title_style(theme, task, row)));
     left.extend(below);
-    if let Some(profile) = task.node.unusual_profile() {
+    if let Some(profile) = task.node.non_default_profile() {
         let words = format!(" {}", sanitize::line(profile));
         let used: usize = left.iter().map(|span| width::of(&span.content)).sum();
         if used + width::of(&words) + Line::from(right.clone()).width() + 2 <= usize::from(area.width) {
@@ -112,24 +122,24 @@ fn draw_row(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &Ro
         }
     }
     if state.sort() == Sort::Attention {
-        // Out of its place in the tree a task says where it belongs.
-        let above = task.node.parent.filter(|parent| *parent != world.root());
-        let above = above.map(|parent| world.title(parent)).unwrap_or_default();
+        // Sorted by attention, a task shows its parent.
+        let above = task.node.parent.filter(|parent| *parent != project.root());
+        let above = above.map(|parent| project.title(parent)).unwrap_or_default();
         let used: usize = left.iter().map(|span| width::of(&span.content)).sum();
         let room = usize::from(area.width).saturating_sub(used + Line::from(right.clone()).width() + 7);
         if room > 8 && !above.is_empty() {
-            let words = format!("  {} {}", glyphs.arrow_left, paint::fit(&above, room, glyphs));
+            let words = format!("  {} {}", glyphs.arrow_left, draw::fit(&above, room, glyphs));
             left.push(Span::styled(words, theme.style(Role::Faint)));
         }
     }
-    let end = paint::line(buffer, area, 0, &Line::from(left));
+    let end = draw::line(buffer, area, 0, &Line::from(left));
     let wide = u16::try_from(Line::from(right.clone()).width()).unwrap_or(u16::MAX);
     if wide > 0 && end + wide < area.right() {
         buffer.set_line(area.right() - wide - 1, area.y, &Line::from(right), wide);
     }
 }
 
-fn title_style(theme: &Theme, task: &TaskView, row: &Row) -> Style {
+fn title_style(theme: &Theme, task: &TaskView, row: &TaskLine) -> Style {
     let role = match (task.node.status, task.node.colour) {
         _ if row.passive => Role::Faint,
         (Status::Closed, _) => Role::Faint,
@@ -141,12 +151,12 @@ fn title_style(theme: &Theme, task: &TaskView, row: &Row) -> Style {
     if task.node.status == Status::Draft { style.add_modifier(Modifier::ITALIC) } else { style }
 }
 
-/// Returns what lies below and needs to be seen from here: an Ask always, the rest where it is folded away.
-fn below(world: &World, theme: &Theme, row: &Row) -> Vec<Span<'static>> {
-    let task = world.task(row.id);
+/// Returns marks for the subtree: open Asks always, the rest only if it is folded.
+fn below(project: &ProjectState, theme: &Theme, row: &TaskLine) -> Vec<Span<'static>> {
+    let task = project.task(row.id);
     let own_asks = task.map_or(0, |task| task.asks.len());
     let own_works = task.is_some_and(TaskView::is_working);
-    let sum = world.sum(row.id);
+    let sum = project.sum(row.id);
     let mut marks = task.map(|task| work_marks(task, theme)).unwrap_or_default();
     let asks = sum.asks - own_asks.min(sum.asks);
     if asks > 0 {
@@ -165,15 +175,14 @@ fn below(world: &World, theme: &Theme, row: &Row) -> Vec<Span<'static>> {
         if failed + working + asks == 0 {
             marks.push((format!("+{}", sum.tasks - 1), Role::Faint));
         }
-    } else if asks == 0 && world.attention_below(row.id) == Attention::Failed {
+    } else if asks == 0 && project.attention_below(row.id) == Attention::Failed {
         marks.push((theme.glyphs.failed.to_owned(), Role::Error));
     }
     let spaced = marks.into_iter().flat_map(|(text, role)| [Span::raw(" "), Span::styled(text, theme.style(role))]);
     spaced.collect()
 }
 
-/// Returns what is to be known about a branch before it is merged: that it would conflict with another one at work,
-/// and, when the work is done, how far it is behind.
+/// Returns marks for the branch: conflicts with other tasks and, once the task has passed, commits behind the target.
 fn work_marks(task: &TaskView, theme: &Theme) -> Vec<(String, Role)> {
     let mut marks = Vec::new();
     if task.node.status == Status::Closed {
@@ -182,7 +191,7 @@ fn work_marks(task: &TaskView, theme: &Theme) -> Vec<(String, Role)> {
     if !task.clashes.is_empty() {
         marks.push((format!("{}{}", theme.glyphs.clash, task.clashes.len()), Role::Warn));
     }
-    // Work that has arrived has nothing to catch up with.
+    // A merged branch has nothing to update.
     let behind = task.drift.filter(|drift| drift.ahead > 0).map_or(0, |drift| drift.behind);
     if behind > 0 && task.node.status == Status::Passed {
         marks.push((format!("{}{behind}", theme.glyphs.arrow_down), Role::Muted));
@@ -190,18 +199,24 @@ fn work_marks(task: &TaskView, theme: &Theme) -> Vec<(String, Role)> {
     marks
 }
 
-fn right_side(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &Row) -> Vec<Span<'static>> {
+fn right_side(
+    state: &State,
+    project: &ProjectState,
+    cx: &Cx<'_>,
+    task: &TaskView,
+    row: &TaskLine,
+) -> Vec<Span<'static>> {
     let theme = cx.theme;
     if state.cost {
-        let cost = world.sum(row.id).cost;
+        let cost = project.sum(row.id).cost;
         let bound = if task.usage.is_lower_bound() { "≥" } else { "" };
         return vec![Span::styled(format!("{bound}{cost}"), theme.style(Role::Muted))];
     }
-    let doing = words::doing(task);
-    let role = words::state(task, false, theme.glyphs).1;
+    let doing = labels::doing(task);
+    let role = labels::state(task, false, theme.glyphs).1;
     let mut spans = Vec::new();
     if let Some(retry) = &task.retry {
-        spans.push(Span::styled(format!("retry {}", words::remaining(retry.until, cx.now)), theme.style(Role::Warn)));
+        spans.push(Span::styled(format!("retry {}", labels::remaining(retry.until, cx.now)), theme.style(Role::Warn)));
         return spans;
     }
     if !doing.is_empty() {
@@ -209,7 +224,7 @@ fn right_side(state: &State, world: &World, cx: &Cx<'_>, task: &TaskView, row: &
     }
     if task.is_working() {
         if let Some(since) = task.since {
-            spans.push(Span::styled(format!(" {}", words::elapsed(since, cx.now)), theme.style(Role::Faint)));
+            spans.push(Span::styled(format!(" {}", labels::elapsed(since, cx.now)), theme.style(Role::Faint)));
         }
     } else if let Some(diff) = task.diff.filter(|diff| task.asks.is_empty() && diff.added + diff.removed > 0) {
         if !spans.is_empty() {

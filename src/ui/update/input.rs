@@ -1,103 +1,114 @@
-//! Keys, pastes and the rest of what a person does at the terminal.
+//! Handles terminal input: keys, pastes, mouse, focus.
 
 use crate::base::keys::{Input, Key, KeyCode};
 use crate::engine::update::Level;
 use crate::ui::action::Action;
 use crate::ui::field::Edit;
-use crate::ui::keymap::Resolved;
+use crate::ui::keymap::KeyMatch;
 use crate::ui::layout::{Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::{Cx, Redraw};
-use crate::ui::update::{Out, act, act_composer, finding, mouse};
+use crate::ui::update::{Out, actions, mouse, search};
 
 pub fn input(model: &mut Model, input: Input, cx: &Cx<'_>, out: &mut Out) {
     out.draw(Redraw::Now);
-    // Whoever does something has stopped waiting for a search that is still going on.
+    // Any input cancels a running search.
     if !matches!(input, Input::Focus(_) | Input::Resize(..))
         && let Some(transcript) = model.detail.transcript_mut(model.tree.selected())
     {
-        transcript.search_mut().give_up();
+        transcript.search_mut().cancel();
     }
     match input {
-        Input::Key(key) => key_pressed(model, key, cx, out),
+        Input::Key(key) => on_key(model, key, cx, out),
         Input::Paste(text) => paste(model, &text, cx, out),
         Input::Mouse(mouse) => mouse::mouse(model, mouse, cx, out),
-        Input::Focus(watched) => model.watched = watched,
+        Input::Focus(terminal_focused) => model.terminal_focused = terminal_focused,
         Input::Resize(..) => {}
         Input::Closed => out.effect(crate::ui::effect::Effect::Quit),
     }
 }
 
-/// What works on a screen too small to show anything.
-const BLIND: [Action; 6] = [Action::Quit, Action::Cancel, Action::Suspend, Action::Redraw, Action::Yes, Action::No];
+/// Actions that work on a screen too small to show anything.
+const TINY_ACTIONS: [Action; 6] =
+    [Action::Quit, Action::Cancel, Action::Suspend, Action::Redraw, Action::Yes, Action::No];
 
-fn key_pressed(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
+fn on_key(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
     if model.layout.shape == Shape::Tiny {
-        return blind(model, key, cx, out);
+        return on_key_when_tiny(model, key, cx, out);
     }
     let contexts = model.contexts();
-    let typing = contexts.iter().any(|context| context.types());
+    let typing = contexts.iter().any(|context| context.is_text_input());
     if typing && model.keys.is_empty() {
         if let Some(typed) = key.typed() {
             return type_char(model, typed, cx, out);
         }
     } else if key == Key::plain(KeyCode::Esc) && !model.keys.is_empty() {
-        // Esc gives a chord up and does nothing else.
+        // Esc only cancels the chord.
         model.keys.clear();
         return;
     }
     let mut keys = std::mem::take(&mut model.keys);
     keys.push(key);
     match model.keymap.resolve(&contexts, &keys) {
-        Resolved::Action(action) => act::act(model, action, Some(key), cx, out),
-        Resolved::Pending => model.keys = keys,
-        Resolved::Nothing if keys.len() > 1 => {
+        KeyMatch::Action(action) => actions::act(model, action, cx, out),
+        KeyMatch::Pending => model.keys = keys,
+        KeyMatch::Nothing if keys.len() > 1 => {
             let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
-            model.toasts.say(Level::Info, format!("{} means nothing here", keys.join(" ")), cx.now);
+            model.toasts.say(Level::Info, format!("{} is not bound here", keys.join(" ")), cx.now);
         }
-        Resolved::Nothing => {}
+        KeyMatch::Nothing => {}
     }
 }
 
-/// Nobody can see what is chosen or sent. What is typed is kept; beside that only what can be told in a line is obeyed.
-fn blind(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
+/// Handles a key on a too small screen, where the user cannot see the selection. Typed text is kept.
+fn on_key_when_tiny(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
     let contexts = model.contexts();
-    let typed = key.typed().filter(|_| contexts.iter().any(|context| context.types()));
+    let typed = key.typed().filter(|_| contexts.iter().any(|context| context.is_text_input()));
     if let Some(typed) = typed {
         return type_char(model, typed, cx, out);
     }
-    if let Resolved::Action(action) = model.keymap.resolve(&contexts, &[key])
-        && BLIND.contains(&action)
+    if let KeyMatch::Action(action) = model.keymap.resolve(&contexts, &[key])
+        && TINY_ACTIONS.contains(&action)
     {
-        act::act(model, action, Some(key), cx, out);
+        actions::act(model, action, cx, out);
     }
 }
 
 fn type_char(model: &mut Model, typed: char, cx: &Cx<'_>, out: &mut Out) {
+    // In an empty answer a digit chooses; anything else is text.
+    if model.layers.is_empty()
+        && model.focus == Pane::Composer
+        && let Some((_, id)) = model.card()
+        && let Some(digit) = typed.to_digit(10)
+        && model.asks.takes_digits(id, cx.now)
+        && actions::asks::choose(model, digit as usize, cx, out)
+    {
+        return;
+    }
     write(model, cx, out, |field| field.type_char(typed));
 }
 
 fn paste(model: &mut Model, text: &str, cx: &Cx<'_>, out: &mut Out) {
     model.keys.clear();
-    if model.layers.is_empty() && model.focus == Pane::Composer {
-        return act_composer::paste(model, text, cx, out);
+    if model.layers.is_empty() && model.focus == Pane::Composer && model.card().is_none() {
+        return actions::composer::paste(model, text, cx, out);
     }
-    let typing = model.contexts().iter().any(|context| context.types());
+    let typing = model.contexts().iter().any(|context| context.is_text_input());
     if !typing {
-        // A paste is never a row of commands.
-        let words = format!("nothing is being written here: {} goes to the composer", model.key_of(Action::Write));
+        // A paste is never interpreted as commands.
+        let words = format!("No text input is focused. {} focuses the composer.", model.key_of(Action::Write));
         model.toasts.say(Level::Info, words, cx.now);
         return;
     }
-    let several = model.focus == Pane::Asks || (model.focus == Pane::Detail && model.is_commenting());
+    let several = model.focus == Pane::Composer || (model.focus == Pane::Detail && model.is_commenting());
     let line = !several || !model.layers.is_empty();
     let text = if line { text.replace('\n', " ") } else { text.to_owned() };
     write(model, cx, out, |field| field.insert(&text));
 }
 
-/// Applies an edit to whatever is being written.
+/// Applies an edit to the focused text input.
 pub fn edit(model: &mut Model, edit: Edit, cx: &Cx<'_>, out: &mut Out) {
-    let composing = model.layers.is_empty() && model.focus == Pane::Composer;
+    let composing = model.layers.is_empty() && model.focus == Pane::Composer && model.card().is_none();
     if composing && edit == Edit::Backspace && model.composer.detach(model.selected()) {
         return;
     }
@@ -106,15 +117,15 @@ pub fn edit(model: &mut Model, edit: Edit, cx: &Cx<'_>, out: &mut Out) {
     });
 }
 
-/// Changes the text that is being written, wherever that is, and tells its owner.
+/// Changes the focused text input and notifies its owner.
 pub fn write(model: &mut Model, cx: &Cx<'_>, out: &mut Out, change: impl FnOnce(&mut crate::ui::field::Field)) {
     if let Some(layer) = model.layers.last_mut() {
         if let Some(field) = layer.field() {
             let before = field.shown().to_owned();
             change(field);
             if field.shown() != before {
-                layer.written();
-                finding::written(model, cx, out);
+                layer.on_text_changed();
+                search::on_text_changed(model, cx, out);
             }
         }
         return;
@@ -125,20 +136,18 @@ pub fn write(model: &mut Model, cx: &Cx<'_>, out: &mut Out, change: impl FnOnce(
             change(&mut model.tree.filter);
             model.tree.filter_changed();
         }
-        Pane::Asks => {
-            if let Some(field) = model.asks.field() {
-                change(field);
+        Pane::Composer => match model.card() {
+            Some((_, id)) => change(model.asks.field(id)),
+            None => {
+                change(model.composer.field(task));
+                actions::composer::on_text_changed(model, cx, out);
             }
-        }
-        Pane::Composer => {
-            change(model.composer.field(task));
-            act_composer::written(model, cx, out);
-        }
+        },
         Pane::Detail if model.detail.searching => change(&mut model.detail.search),
         Pane::Detail if model.is_commenting() => {
             if let Some(field) = model.review.field() {
                 change(field);
-                model.review.written();
+                model.review.on_text_changed();
             }
         }
         Pane::Detail => {
@@ -147,11 +156,11 @@ pub fn write(model: &mut Model, cx: &Cx<'_>, out: &mut Out, change: impl FnOnce(
                 transcript.search_mut().current = None;
             }
         }
-        Pane::Tree => {}
+        Pane::Tree | Pane::Asks => {}
     }
 }
 
-/// Returns the edit that an action of writing stands for.
+/// Returns the edit of a text action.
 pub fn edit_of(action: Action) -> Option<Edit> {
     Some(match action {
         Action::TextLeft => Edit::Left,

@@ -1,19 +1,19 @@
-//! The mouse, for those who turned it on: click to go and to choose, wheel to scroll, drag the divider.
+//! Handles the mouse, if enabled: click to focus and select, wheel to scroll, drag the divider.
 
 use ratatui::layout::{Position, Rect};
 
 use crate::base::keys::{Mouse, MouseButton, MouseKind};
 use crate::ui::action::Action;
-use crate::ui::layer::{self, Hit, Layer};
+use crate::ui::layer::{self, Layer, LayerHit};
 use crate::ui::layout::{self, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
-use crate::ui::tabs::{self, Goal};
-use crate::ui::update::act::{self, Step};
-use crate::ui::update::{Out, act_asks, act_composer, act_detail, finding, picks};
+use crate::ui::tabs::{self, TabTarget};
+use crate::ui::update::actions::{self, Movement};
+use crate::ui::update::{Out, pickers, search};
 use crate::ui::{asks, composer, hints};
 
-/// The rows that one notch of the wheel moves.
+/// The rows per notch of the wheel.
 const NOTCH: isize = 3;
 
 pub fn mouse(model: &mut Model, mouse: Mouse, cx: &Cx<'_>, out: &mut Out) {
@@ -43,37 +43,47 @@ fn wheel(model: &mut Model, at: Position, by: isize, cx: &Cx<'_>) {
     } else if model.layout.asks.contains(at) {
         model.asks.step(by.signum());
     } else {
-        act_detail::step(model, Step::Rows(by), cx);
+        actions::detail::step(model, Movement::Rows(by), cx);
     }
 }
 
 fn press_layer(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
     let Some(top) = model.layers.last() else { return };
-    match layer::hit(top, model, model.layout.screen, at) {
-        Hit::Line(line) => match model.layers.last_mut() {
+    match layer::hit(top, model, cx, model.layout.screen, at) {
+        LayerHit::Line(line) => match model.layers.last_mut() {
             Some(Layer::Choose(chooser)) => {
                 chooser.cursor.chosen = line;
-                picks::pick(model, cx, out);
+                pickers::pick(model, cx, out);
             }
-            Some(Layer::Find(find)) => {
+            Some(Layer::Search(find)) => {
                 find.cursor.chosen = line;
-                finding::accept(model);
+                search::accept(model);
             }
             Some(Layer::Board(board)) => {
                 board.cursor.chosen = line;
-                act::act(model, Action::Open, None, cx, out);
+                actions::act(model, Action::Open, cx, out);
             }
             Some(Layer::Prompt(_) | Layer::Confirm(_) | Layer::Merge(_) | Layer::Rewind(_)) | None => {}
         },
-        Hit::Yes => act::act(model, Action::Yes, None, cx, out),
-        Hit::No => act::act(model, Action::No, None, cx, out),
-        Hit::Nothing => {}
-        // What was being written stays; everything else is left by a click beside it.
-        Hit::Outside => {
-            if !matches!(model.layers.last(), Some(Layer::Prompt(_) | Layer::Find(_))) {
+        LayerHit::Yes => actions::act(model, Action::Yes, cx, out),
+        LayerHit::No => actions::act(model, Action::No, cx, out),
+        LayerHit::Nothing => {}
+        // A click outside closes a layer, unless text is being written in it.
+        LayerHit::Outside => {
+            if !matches!(model.layers.last(), Some(Layer::Prompt(_) | Layer::Search(_))) {
                 model.layers.pop();
             }
         }
+    }
+}
+
+/// Answers with a clicked choice.
+fn press_card(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
+    let area = model.layout.composer;
+    let Some((_, ask)) = model.card().and_then(|(_, id)| model.project.ask(id)) else { return };
+    let rows = asks::card_rows(&model.asks, cx, ask, usize::from(area.width), usize::from(area.height));
+    if let Some(choice) = rows.get(row_of(area, at)).and_then(|row| row.choice) {
+        actions::asks::choose(model, choice + 1, cx, out);
     }
 }
 
@@ -89,7 +99,7 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
     if places.hints.contains(at) {
         if let Some(action) = hints::action_at(model, places.hints, at.x) {
             model.keys.clear();
-            act::act(model, action, None, cx, out);
+            actions::act(model, action, cx, out);
         }
         return;
     }
@@ -104,17 +114,17 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
             let line = usize::from(at.y).checked_sub(usize::from(area.y) + 1).filter(|line| *line < inner);
             if let Some(offer) = line.map(|line| top + line).filter(|offer| *offer < popup.offers.len()) {
                 popup.cursor.chosen = offer;
-                act_composer::accept(model, cx, out);
+                actions::composer::accept(model, cx, out);
             }
             return;
         }
         model.composer.popup = None;
     }
-    if let Some(goal) = tabs::goal_at(model, cx, at) {
-        match goal {
-            Goal::Tasks => model.focus = Pane::Tree,
-            Goal::Asks => model.focus = Pane::Asks,
-            Goal::Side(tab) => {
+    if let Some(target) = tabs::target_at(model, cx, at) {
+        match target {
+            TabTarget::Tasks => model.focus = Pane::Tree,
+            TabTarget::Asks => model.focus = Pane::Asks,
+            TabTarget::Tab(tab) => {
                 model.detail.show(tab);
                 model.focus = Pane::Detail;
             }
@@ -122,7 +132,7 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
         return;
     }
     if (places.header.contains(at) || places.strip.contains(at)) && !model.asks.is_empty() {
-        return act_asks::next(model, cx);
+        return actions::asks::next(model, cx);
     }
     if places.shape == Shape::Wide && places.left.width > 0 && at.x + 1 >= places.left.right() && at.x <= places.right.x
     {
@@ -131,21 +141,17 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
         model.focus = Pane::Tree;
         model.tree.select_row(model.tree.top() + row_of(places.tree, at));
     } else if places.asks.contains(at) {
-        if model.focus != Pane::Asks {
-            model.came_from = model.focus;
-        }
-        model.focus = Pane::Asks;
-        let rows = asks::rows(&model.asks, &model.world, cx, usize::from(places.asks.width));
-        let Some(row) = rows.get(model.asks.top + row_of(places.asks, at)) else { return };
-        let digit = row.choice.and_then(|choice| char::from_digit(u32::try_from(choice + 1).ok()?, 10));
-        match digit.filter(|_| model.asks.is_open()) {
-            Some(digit) => act::act(model, Action::Choose, Some(crate::base::keys::Key::char(digit)), cx, out),
-            None => model.asks.open(row.ask),
+        let rows = asks::rows(&model.asks, &model.project, cx, usize::from(places.asks.width));
+        let row = rows.get(model.asks.top + row_of(places.asks, at));
+        match row.map(|row| row.ask) {
+            Some(ask) => actions::asks::open(model, ask),
+            None => model.focus = Pane::Asks,
         }
     } else if places.composer.contains(at) {
         model.focus = Pane::Composer;
+        press_card(model, at, cx, out);
     } else if places.detail.contains(at) {
         model.focus = Pane::Detail;
-        act_detail::click(model, at, cx);
+        actions::detail::click(model, at, cx);
     }
 }

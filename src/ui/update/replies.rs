@@ -1,53 +1,53 @@
-//! What became of commands.
+//! Handles the replies to commands.
 
 use crate::base::Fault;
 use crate::engine::command::Outcome;
 use crate::engine::update::Level;
 use crate::ui::effect::{Effect, Tag};
-use crate::ui::model::{Expect, Model};
+use crate::ui::model::{Model, PendingReply};
 use crate::ui::msg::{Cx, Redraw};
 use crate::ui::outcome;
-use crate::ui::update::{Out, act_merge, act_review, go_to};
+use crate::ui::update::{Out, actions, go_to};
 
-pub fn reply(model: &mut Model, tag: Tag, reply: Result<Outcome, Fault>, cx: &Cx<'_>, out: &mut Out) {
+pub fn on_reply(model: &mut Model, tag: Tag, reply: Result<Outcome, Fault>, cx: &Cx<'_>, out: &mut Out) {
     out.draw(Redraw::Now);
     let Some(expect) = model.expected.remove(&tag) else { return };
     let outcome = match reply {
         Ok(outcome) => outcome,
         Err(fault) => {
             match expect {
-                // What was written is not lost because it could not be sent.
-                Expect::Sent { task, text } => model.composer.give_back(task, &text),
-                Expect::Answered(ask) => model.asks.refused(ask),
-                Expect::Quit => out.effect(Effect::Quit),
-                // The remarks are drafts still.
-                Expect::Created | Expect::Reviewed(_) | Expect::Plain(_) => {}
-                Expect::Merged(task) | Expect::Checked(task) => {
-                    return act_merge::refused(model, task, &fault, cx, out);
+                // Keep a message that could not be sent.
+                PendingReply::Sent { task, text } => model.composer.restore(task, &text),
+                PendingReply::Answered(ask) => model.asks.on_answer_refused(ask),
+                PendingReply::Quit => out.effect(Effect::Quit),
+                // The comments are still drafts.
+                PendingReply::Created | PendingReply::Reviewed(_) | PendingReply::Plain(_) => {}
+                PendingReply::Merged(task) | PendingReply::Checked(task) => {
+                    return actions::merge::on_refused(model, task, &fault, cx, out);
                 }
             }
             return model.toasts.say(Level::Error, fault.to_string(), cx.now);
         }
     };
-    let said = outcome::sentence(model, &outcome);
+    let message = outcome::sentence(model, &outcome);
     match (&outcome, expect) {
-        // The person may have gone elsewhere while the task was made: only the tree shows it then.
-        (Outcome::Created { task, .. }, Expect::Created) => {
+        // If the user has started to write elsewhere, do not move the selection.
+        (Outcome::Created { task, .. }, PendingReply::Created) => {
             if model.composer.has_text(model.selected()) {
-                model.toasts.say(Level::Info, "the task is there", cx.now);
+                model.toasts.say(Level::Info, "Task created", cx.now);
             } else {
                 go_to(model, *task);
             }
         }
-        (_, Expect::Reviewed(task)) => act_review::sent(model, task, cx, out),
-        (outcome, Expect::Merged(task)) => act_merge::merged(model, task, outcome, cx),
-        (_, Expect::Checked(task)) => act_merge::checked(model, task, out),
-        (_, Expect::Quit) => out.effect(Effect::Quit),
+        (_, PendingReply::Reviewed(task)) => actions::review::on_sent(model, task, cx, out),
+        (outcome, PendingReply::Merged(task)) => actions::merge::on_merged(model, task, outcome, cx),
+        (_, PendingReply::Checked(task)) => actions::merge::on_verified(model, task, out),
+        (_, PendingReply::Quit) => out.effect(Effect::Quit),
         (Outcome::Sent { .. } | Outcome::Created { .. }, _) => {}
-        (_, Expect::Plain(Some(words))) if said.is_none() => model.toasts.say(Level::Info, words, cx.now),
+        (_, PendingReply::Plain(Some(words))) if message.is_none() => model.toasts.say(Level::Info, words, cx.now),
         _ => {}
     }
-    if let Some(said) = said {
-        model.toasts.say(Level::Info, crate::base::sanitize::lines(&said).into_owned(), cx.now);
+    if let Some(message) = message {
+        model.toasts.say(Level::Info, crate::base::sanitize::lines(&message).into_owned(), cx.now);
     }
 }

@@ -41,7 +41,7 @@ fn a_project_whose_folder_was_moved_is_found_again_by_what_is_said() {
     let moved = world.root().join("moved");
     fs::rename(&project.path, &moved).unwrap();
     let ran = world.mxd(&world.root(), ["doctor", "--all", "--offline"]);
-    let line = ran.out.lines().find(|line| line.contains("if it was moved")).unwrap_or_else(|| panic!("{ran:?}"));
+    let line = ran.out.lines().find(|line| line.contains("if you moved it")).unwrap_or_else(|| panic!("{ran:?}"));
     obey(&world, &world.root(), line, &[("PATH", moved.to_str().unwrap())]);
     assert!(world.mxd(&world.root(), ["projects"]).ok().contains(moved.to_str().unwrap()));
 }
@@ -71,7 +71,7 @@ fn a_base_branch_that_is_gone_or_left_is_named_anew_by_what_is_said() {
 
     world.git(here, ["switch", "-q", "-c", "side"]);
     let ran = project.run(["Where are you?"]);
-    assert!(ran.err.contains("you are on side"), "{ran:?}");
+    assert!(ran.err.contains("You are on side"), "{ran:?}");
     obey(&world, here, &ran.err, &[("BRANCH", "side")]);
     project.run(["And now?"]).ok();
 
@@ -163,7 +163,7 @@ fn what_doctor_says_of_the_machine_runs_in_any_shell() {
         assert!(ran.err.is_empty() && !ran.out.is_empty(), "{ran:?}");
     }
     let ran = world.paste(here, "export OPENAI_API_KEY=KEY; mxd doctor --json --offline");
-    assert!(ran.out.contains("env-openai") && !ran.out.contains("no way to reach"), "{ran:?}");
+    assert!(ran.out.contains("env-openai") && !ran.out.contains("no model provider"), "{ran:?}");
     world.paste(here, "mxd gc --all").ok();
     let closed = world.folder("closed");
     fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o500)).unwrap();

@@ -13,10 +13,10 @@ fn a_way_to_a_model_is_set_up_by_what_is_said() {
     let world = World::new();
     let project = world.project("app");
     let here = &project.path;
-    let err = project.run(["Do it."]).refused(3, "no way to reach a model");
+    let err = project.run(["Do it."]).refused(3, "no model provider is configured");
     assert_eq!(obey(&world, here, &err, &[(" KEY", " sk-1")]).len(), 2, "{err}");
     let offline = project.mxd(["doctor", "--offline"]);
-    assert!(!offline.out.contains("no way to reach a model"), "{offline:?}");
+    assert!(!offline.out.contains("no model provider is configured"), "{offline:?}");
 
     for layer in ["--global", "--local"] {
         let wanted = ["config", "set", layer, "authGroups.other.apiKey", "sk-2"];

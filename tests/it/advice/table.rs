@@ -16,7 +16,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     ),
     (
         "advice/places.rs::a_branch_whose_name_is_no_text_is_renamed_by_what_is_said",
-        &[("git/place.rs", "git branch -m <name>")],
+        &[("git/discover.rs", "git branch -m <name>")],
     ),
     (
         "advice/places.rs::a_project_whose_folder_was_moved_is_found_again_by_what_is_said",
@@ -24,7 +24,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     ),
     (
         "advice/places.rs::a_repository_that_keeps_its_files_elsewhere_is_taken_once_it_does_not_as_is_said",
-        &[("git/place.rs", "git --git-dir {} config --unset core.worktree")],
+        &[("git/discover.rs", "git --git-dir {} config --unset core.worktree")],
     ),
     (
         "advice/places.rs::a_repository_that_is_not_registered_is_registered_by_what_is_said",
@@ -54,9 +54,9 @@ pub const ADVICE: &[(&str, &[Said])] = &[
             ("cli/demo.rs", "mxd demo --plain"),
             ("cli/doctor/machine.rs", "mxd --plain"),
             ("cli/doctor/projects.rs", "mxd"),
-            ("cli/first.rs", "mxd"),
-            ("cli/first.rs", "mxd --plain"),
-            ("cli/first.rs", "mxd demo"),
+            ("cli/onboarding.rs", "mxd"),
+            ("cli/onboarding.rs", "mxd --plain"),
+            ("cli/onboarding.rs", "mxd demo"),
             ("cli/screen.rs", "mxd demo"),
             ("engine/read_only.rs", "mxd"),
             ("term/terminal.rs", "mxd --plain"),
@@ -111,8 +111,8 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         "advice/settings.rs::tool_servers_are_approved_by_what_is_said",
         &[
             ("cli/mcp.rs", "mxd config path"),
-            ("cli/mcp/shown.rs", "mxd mcp approve {}"),
-            ("engine/machine/approving.rs", "mxd mcp list"),
+            ("cli/mcp/masked.rs", "mxd mcp approve {}"),
+            ("engine/machine/server_approvals.rs", "mxd mcp list"),
             ("tools/mcp/slot.rs", "mxd mcp approve {name}"),
         ],
     ),
@@ -124,9 +124,9 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         "advice/work.rs::a_merge_is_taken_back_by_what_is_said",
         &[
             ("cli/outcome.rs", "mxd merge {} --undo"),
-            ("engine/reading/previews.rs", "mxd merge TASK"),
-            ("git/merge/land.rs", "git revert --no-edit -m 1 {}"),
-            ("git/merge/land.rs", "git revert --no-edit {}..{}"),
+            ("engine/work_queries/previews.rs", "mxd merge TASK"),
+            ("git/merge/execute.rs", "git revert --no-edit -m 1 {}"),
+            ("git/merge/execute.rs", "git revert --no-edit {}..{}"),
         ],
     ),
     (
@@ -135,44 +135,44 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     ),
     (
         "advice/work.rs::a_rewind_is_taken_back_by_what_is_said",
-        &[("cli/outcome.rs", "mxd rewind {} --redo"), ("ui/update/finding.rs", "mxd log {task} --raw")],
+        &[("cli/outcome.rs", "mxd rewind {} --redo"), ("ui/update/search.rs", "mxd log {task} --raw")],
     ),
     (
         "advice/work.rs::conflicts_are_solved_by_what_is_said",
         &[
-            ("engine/machine/working.rs", "git merge {target}"),
-            ("engine/machine/working/merging.rs", "git merge {target}"),
-            ("engine/machine/working/merging.rs", "mxd merge TASK --edit"),
-            ("engine/machine/working/merging.rs", "mxd merge TASK --resolve"),
+            ("engine/machine/work.rs", "git merge {target}"),
+            ("engine/machine/work/merging.rs", "git merge {target}"),
+            ("engine/machine/work/merging.rs", "mxd merge TASK --edit"),
+            ("engine/machine/work/merging.rs", "mxd merge TASK --resolve"),
         ],
     ),
     (
         "advice/work.rs::rounds_are_made_and_made_ready_by_what_is_said",
         &[
-            ("engine/driver/rounds.rs", "mxd task new TITLE --recurring reset"),
-            ("engine/machine/rounds.rs", "mxd task edit {} --draft false"),
+            ("engine/driver/recurring.rs", "mxd task new TITLE --recurring reset"),
+            ("engine/machine/recurring.rs", "mxd task edit {} --draft false"),
         ],
     ),
-    ("advice/work.rs::tasks_go_deeper_by_what_is_said", &[("engine/machine/editing.rs", "mxd config set maxDepth N")]),
+    ("advice/work.rs::tasks_go_deeper_by_what_is_said", &[("engine/machine/edits.rs", "mxd config set maxDepth N")]),
     (
         "advice/work.rs::turns_and_edits_are_found_by_what_is_said",
         &[
             ("cli/diff.rs", "mxd diff TASK --turn 3 --edit 2"),
             ("cli/diff.rs", "mxd rewind TASK --list"),
             ("cli/rewind.rs", "mxd rewind TASK --list"),
-            ("engine/reading.rs", "mxd rewind TASK --list"),
-            ("engine/reading/edits.rs", "mxd diff TASK --turn TURN"),
+            ("engine/work_queries.rs", "mxd rewind TASK --list"),
+            ("engine/work_queries/edits.rs", "mxd diff TASK --turn TURN"),
         ],
     ),
     (
         "advice/work.rs::what_is_not_there_is_found_by_what_is_said",
         &[
-            ("cli/say.rs", "mxd asks"),
+            ("cli/send.rs", "mxd asks"),
             ("cli/search.rs", "mxd search WORDS"),
             ("engine/queries/list.rs", "mxd tree"),
-            ("cli/work.rs", "mxd tree"),
+            ("cli/open_engine.rs", "mxd tree"),
             ("engine/machine.rs", "mxd tree"),
-            ("engine/machine/asking.rs", "mxd asks"),
+            ("engine/machine/asks.rs", "mxd asks"),
             ("search.rs", "mxd search"),
         ],
     ),
@@ -181,14 +181,14 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         &[
             ("cli/task.rs", "mxd restore"),
             ("cli/outcome.rs", "mxd restore {task}"),
-            ("engine/driver/working.rs", "mxd restore TASK"),
-            ("engine/machine/editing/restoring.rs", "mxd restore"),
-            ("ui/update/act_tree.rs", "mxd restore"),
+            ("engine/driver/jobs.rs", "mxd restore TASK"),
+            ("engine/machine/edits/restoring.rs", "mxd restore"),
+            ("ui/update/actions/tree.rs", "mxd restore"),
         ],
     ),
     (
         "advice/work.rs::a_spent_budget_is_raised_by_what_is_said",
-        &[("agent/machine/compacting.rs", "mxd task edit TASK --budget USD")],
+        &[("agent/machine/compaction.rs", "mxd task edit TASK --budget USD")],
     ),
     (
         "engine_backend.rs::what_a_backend_cannot_do_is_refused_with_its_name",
@@ -196,12 +196,12 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     ),
     (
         "advice/work.rs::what_was_sent_is_worked_on_by_what_is_said",
-        &[("cli/rewind.rs", "mxd run"), ("cli/say.rs", "mxd run")],
+        &[("cli/rewind.rs", "mxd run"), ("cli/send.rs", "mxd run")],
     ),
     (
         "advice/work.rs::who_has_nothing_to_do_is_given_something_by_what_is_said",
         &[
-            ("cli/first.rs", "mxd run \"what you want\""),
+            ("cli/onboarding.rs", "mxd run \"what you want\""),
             ("cli/run.rs", "mxd run \"what you want\""),
             ("cli/run.rs", "mxd send TASK TEXT"),
             ("cli/run.rs", "mxd tree"),
@@ -218,24 +218,24 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     (
         "advice/work.rs::who_is_in_progress_is_stopped_by_what_is_said",
         &[
-            ("engine/machine/editing/removing.rs", "mxd stop TASK"),
-            ("engine/machine/working.rs", "mxd stop TASK"),
-            ("engine/machine/working/merging.rs", "mxd stop TASK"),
+            ("engine/machine/edits/removing.rs", "mxd stop TASK"),
+            ("engine/machine/work.rs", "mxd stop TASK"),
+            ("engine/machine/work/merging.rs", "mxd stop TASK"),
         ],
     ),
     ("advice/work.rs::who_sleeps_without_being_done_is_woken_by_what_is_said", &[("cli/run.rs", "mxd send {} TEXT")]),
     (
         "advice/work.rs::work_is_checked_by_what_is_said",
         &[
-            ("engine/machine/working.rs", "mxd config set verify 'COMMAND'"),
-            ("engine/machine/working.rs", "mxd task edit TASK --verify 'COMMAND'"),
+            ("engine/machine/work.rs", "mxd config set verify 'COMMAND'"),
+            ("engine/machine/work.rs", "mxd task edit TASK --verify 'COMMAND'"),
         ],
     ),
     (
-        "cli_book.rs::help_explains_commands_and_every_topic_it_names",
+        "cli_generated.rs::help_explains_commands_and_every_topic_it_names",
         &[("cli/help.rs", "mxd help"), ("cli/help.rs", "mxd help TOPIC"), ("cli/help.rs", "mxd help {nearest}")],
     ),
-    ("cli_book.rs::there_is_a_manual_page_for_every_command", &[("cli/pages.rs", "mxd help")]),
+    ("cli_generated.rs::there_is_a_manual_page_for_every_command", &[("cli/completions.rs", "mxd help")]),
     (
         "cli_check.rs::a_corrupt_tree_is_refused_then_rebuilt_from_the_sessions_with_a_copy_kept",
         &[("store/error.rs", "mxd check"), ("store/error.rs", "mxd check --repair")],
@@ -248,7 +248,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         "cli_check.rs::a_torn_end_is_reported_kept_and_cut_and_the_advice_works",
         &[("cli/check.rs", "mxd check --repair")],
     ),
-    ("cli_config.rs::path_says_where_each_layer_is_and_only_what_exists_here", &[("cli/place.rs", "mxd init")]),
+    ("cli_config.rs::path_says_where_each_layer_is_and_only_what_exists_here", &[("cli/locate.rs", "mxd init")]),
     (
         "cli_doctor.rs::a_key_an_address_and_a_model_that_are_wrong_are_cured_by_what_it_says",
         &[
@@ -273,12 +273,15 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     (
         "cli_doctor.rs::it_works_outside_of_a_repository_and_before_anything_was_kept_and_makes_nothing",
         &[
-            ("git/place.rs", "git -C {} commit --allow-empty -m start"),
-            ("git/place.rs", "git -C {} switch <branch>"),
-            ("git/place.rs", "git init {0}"),
+            ("git/discover.rs", "git -C {} commit --allow-empty -m start"),
+            ("git/discover.rs", "git -C {} switch <branch>"),
+            ("git/discover.rs", "git init {0}"),
         ],
     ),
-    ("cli_doctor.rs::of_a_bare_repository_a_clone_is_made_by_what_it_says", &[("git/place.rs", "git clone {} FOLDER")]),
+    (
+        "cli_doctor.rs::of_a_bare_repository_a_clone_is_made_by_what_it_says",
+        &[("git/discover.rs", "git clone {} FOLDER")],
+    ),
     (
         "cli_doctor.rs::the_machine_is_cured_by_what_it_says",
         &[
@@ -296,7 +299,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
             ("cli/doctor/settings.rs", "mxd mcp approve {}"),
             ("cli/doctor/settings.rs", "mxd mcp list"),
             ("cli/doctor/settings.rs", "mxd mcp test {}"),
-            ("engine/leftovers.rs", "mxd mcp test"),
+            ("engine/gc.rs", "mxd mcp test"),
         ],
     ),
     (
@@ -305,7 +308,7 @@ pub const ADVICE: &[(&str, &[Said])] = &[
             ("cli/doctor/projects.rs", "mxd check --repair"),
             ("cli/doctor/projects.rs", "mxd gc"),
             ("config/table/entries.rs", "mxd gc"),
-            ("engine/leftovers.rs", "git worktree remove -f -f {}"),
+            ("engine/gc.rs", "git worktree remove -f -f {}"),
         ],
     ),
     (
@@ -319,11 +322,11 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     ),
     (
         "cli_gc.rs::a_worktree_that_no_task_owns_is_archived_before_it_goes",
-        &[("engine/leftovers.rs", "git log refs/mxd/archive/{}")],
+        &[("engine/gc.rs", "git log refs/mxd/archive/{}")],
     ),
     (
         "cli_gc.rs::what_a_session_remembers_is_left_alone_until_the_tree_is_mended",
-        &[("engine/leftovers.rs", "mxd check --repair")],
+        &[("engine/gc.rs", "mxd check --repair")],
     ),
     (
         "cli_import.rs::a_repository_is_looked_through_before_it_is_registered_and_the_hint_imports_what_was_listed",
@@ -331,15 +334,15 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     ),
     (
         "cli_init.rs::a_repository_of_another_user_is_not_trusted_until_git_does",
-        &[("git/place.rs", "git config --global --add safe.directory {}")],
+        &[("git/discover.rs", "git config --global --add safe.directory {}")],
     ),
     (
         "cli_init.rs::commit_without_an_identity_says_so_and_the_hints_work",
         &[
             ("git/commit.rs", "git config --global user.email …"),
             ("git/commit.rs", "git config --global user.name …"),
-            ("git/fresh.rs", "git config --global user.email …"),
-            ("git/fresh.rs", "git config --global user.name …"),
+            ("git/init.rs", "git config --global user.email …"),
+            ("git/init.rs", "git config --global user.name …"),
         ],
     ),
     (

@@ -129,9 +129,9 @@ fn what_is_not_there_is_found_by_what_is_said() {
     for (args, sentence, found) in [
         (&missing[..], "no task has an id", "Painter"),
         (&["send", "01NEVERWAS", "x"], "no task has an id", "Painter"),
-        (&["answer", "01NEVERWAS", "1"], "no open question", "nothing waits for you"),
-        (&["answer", "01", "1"], "is too short", "nothing waits for you"),
-        (&["search", ""], "there is nothing to look for", "Painter"),
+        (&["answer", "01NEVERWAS", "1"], "no open question", "no open questions"),
+        (&["answer", "01", "1"], "is too short", "no open questions"),
+        (&["search", ""], "no search words given", "Painter"),
     ] {
         let err = project.mxd(args.iter().copied()).refused(3, sentence);
         let said = obey(&world, &project.path, &err, &[("WORDS", "painted")]);
@@ -152,10 +152,10 @@ fn turns_and_edits_are_found_by_what_is_said() {
         let listed = obey(&world, here, &err, &[("TASK", &id)]);
         assert!(listed[0].contains("bash"), "{listed:?}");
     }
-    let err = project.mxd(["diff", &id, "--turn", "1..2", "--edit", "1"]).refused(3, "belongs to one turn");
+    let err = project.mxd(["diff", &id, "--turn", "1..2", "--edit", "1"]).refused(3, "needs a single turn");
     let shown = obey(&world, here, &err, &[("TASK", &id), ("--turn 3 --edit 2", "--turn 1 --edit 1")]);
     assert!(shown[0].contains("+one"), "{shown:?}");
-    let err = project.mxd(["diff", &id, "--turn", "2", "--edit", "1"]).refused(3, "cannot be told apart");
+    let err = project.mxd(["diff", &id, "--turn", "2", "--edit", "1"]).refused(3, "cannot be separated");
     let shown = obey(&world, here, &err, &[("TASK", &id), ("TURN", "2")]);
     assert!(shown[0].contains("b.txt") && shown[0].contains("c.txt"), "{shown:?}");
 }
@@ -188,7 +188,7 @@ fn a_merge_is_taken_back_by_what_is_said() {
         assert!(!here.join("a.txt").exists(), "{how:?}");
         merge().ok();
         commit(&project, "after.txt", "x");
-        let err = project.mxd(["merge", &id, "--undo"]).refused(3, "has moved on since");
+        let err = project.mxd(["merge", &id, "--undo"]).refused(3, "has later commits");
         let ran = world.paste(here, &named(&err)[0]);
         assert_eq!(ran.code, 0, "{how:?}: {err} {ran:?}");
         assert!(!here.join("a.txt").exists() && here.join("after.txt").exists(), "{how:?}: {err}");
@@ -242,7 +242,7 @@ fn what_was_put_away_comes_back_by_what_is_said() {
     let (here, worktree) = (&project.path, project.worktree("Painter"));
     fs::rename(&worktree, world.root().join("away")).unwrap();
     let back = ["rewind", &id, "--to", "1", "--files"];
-    let err = project.mxd(back).refused(3, "has no worktree now");
+    let err = project.mxd(back).refused(3, "has no worktree");
     obey(&world, here, &err, &[("TASK", &id)]);
     assert!(worktree.join("a.txt").exists());
 

@@ -11,7 +11,7 @@ const END: &str = "<!-- end of faults -->";
 /// Returns the table. Wires that agree share a row.
 pub fn table(told: &[Vec<Outcome>]) -> String {
     let mut table =
-        String::from("| fault | on | tried again | the log says | the person sees |\n|---|---|---|---|---|\n");
+        String::from("| failure | API | retries | in the session | what you see |\n|---|---|---|---|---|\n");
     for (number, case) in cases::all().iter().enumerate() {
         let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
         for (outcomes, wire) in told.iter().zip(["Anthropic", "Responses", "Chat"]) {
@@ -43,14 +43,14 @@ fn row(outcome: &Outcome) -> String {
         sees.push("a countdown each time".to_owned());
     }
     if outcome.compactions > 0 {
-        sees.push("the context being summarised".to_owned());
+        sees.push("the context is summarised".to_owned());
     }
     if let Some((question, choices)) = &outcome.asked {
         sees.push(format!("an Ask: “{question}” ({})", choices.join(" / ")));
     } else {
-        sees.push("the agent going on".to_owned());
+        sees.push("the agent continues".to_owned());
     }
-    let log = if log.is_empty() { "nothing special".to_owned() } else { log.join(", ") };
+    let log = if log.is_empty() { "nothing".to_owned() } else { log.join(", ") };
     format!("{} | {log} | {}", outcome.retries, sees.join(", then "))
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use mxd::agent::conversation::Conversation;
 use mxd::agent::machine::Machine;
 use mxd::base::MessageId;
-use mxd::model::conversation::{Block, Role, Speech};
+use mxd::model::conversation::{Block, Role, RoleMessage};
 use mxd::model::event::{Body, Event};
 use mxd::model::fold::{LastActivity, PendingMessages, SessionState};
-use mxd::model::message::Source;
+use mxd::model::message::MessageSource;
 use mxd::model::resume;
 
 use super::world::World;
@@ -56,7 +56,7 @@ pub fn check(world: &World) {
     let seed = world.seed;
     if world.is_quiet() && !world.has_ended() {
         let waits_for = machine(world).waits_for();
-        assert!(["message", "person"].contains(&waits_for), "seed {seed}: stuck, waiting for {waits_for}");
+        assert!(["message", "user"].contains(&waits_for), "seed {seed}: stuck, waiting for {waits_for}");
         check_live_is_replayed(world);
     }
 }
@@ -68,7 +68,11 @@ fn check_live_is_replayed(world: &World) {
     let (live, replayed) = (known(machine.state()), known(&SessionState::replay(&active)));
     assert_eq!(live, replayed, "seed {seed}: the folds drifted\n{}", tail(&world.log));
     let replayed = Conversation::replay(&active);
-    assert_eq!(machine.conversation().speeches(), replayed.speeches(), "seed {seed}: the conversation drifted");
+    assert_eq!(
+        machine.conversation().role_messages(),
+        replayed.role_messages(),
+        "seed {seed}: the conversation drifted"
+    );
     assert_eq!(machine.conversation().config(), replayed.config(), "seed {seed}: the configuration drifted");
 }
 
@@ -84,7 +88,7 @@ fn known(state: &SessionState) -> (SessionState, Vec<MessageId>) {
 /// Checked before every request: would an API accept it, and does it continue what was sent before?
 pub fn check_request(world: &mut World) {
     let seed = world.seed;
-    let speeches = machine(world).conversation().speeches().to_vec();
+    let speeches = machine(world).conversation().role_messages().to_vec();
     assert!(machine(world).conversation().config().is_some(), "seed {seed}: a request without a configuration");
     assert_eq!(speeches.first().map(|speech| speech.role), Some(Role::User), "seed {seed}: the user speaks first");
     assert_eq!(speeches.last().map(|speech| speech.role), Some(Role::User), "seed {seed}: the user speaks last");
@@ -105,7 +109,7 @@ pub fn check_request(world: &mut World) {
     world.last_request = speeches;
 }
 
-fn check_pairing(seed: u64, said: &Speech, heard: &Speech) {
+fn check_pairing(seed: u64, said: &RoleMessage, heard: &RoleMessage) {
     if said.role != Role::Assistant {
         return;
     }
@@ -130,7 +134,7 @@ pub fn check_quiet(world: &World) {
     let seed = world.seed;
     let active = active(&world.log);
     let state = SessionState::replay(&active);
-    let waiting: Vec<_> = state.messages.iter().filter(|message| message.from == Source::User).collect();
+    let waiting: Vec<_> = state.messages.iter().filter(|message| message.from == MessageSource::User).collect();
     assert!(waiting.is_empty(), "seed {seed}: messages that nobody will ever read: {waiting:?}");
     assert!(state.asks.is_empty(), "seed {seed}: a question was left open");
     let pending: BTreeSet<_> = state.messages.iter().map(|message| message.id).collect();
@@ -139,9 +143,9 @@ pub fn check_quiet(world: &World) {
         assert!(known, "seed {seed}: message {id} was lost");
     }
     let resume = resume::classify(&active);
-    let halted = state.messages.iter().any(|message| message.from == Source::Interrupt);
+    let halted = state.messages.iter().any(|message| message.from == MessageSource::Interrupt);
     assert!(
-        halted || !resume.owes_work(&state),
+        halted || !resume.has_work(&state),
         "seed {seed}: it sleeps although it owes work: {resume:?}\n{}",
         tail(&world.log)
     );

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use mxd::agent::machine::{Effect, Input, Limits, Machine, Purpose};
 use mxd::base::{Clock, EventId, IdSource, MessageId, RunId, Timestamp};
-use mxd::model::ask::{AnsweredBy, Given};
-use mxd::model::conversation::{Speech, ToolUse};
+use mxd::model::ask::{AnsweredBy, AskReply};
+use mxd::model::conversation::{RoleMessage, ToolUse};
 use mxd::model::event::{AskAnswered, Body, Event, InterruptReason, VERSION};
 use mxd::model::fold::SessionState;
 use mxd::model::message::Delivery;
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 
 use super::rules;
 pub use tally::Tally;
@@ -56,7 +56,7 @@ pub struct World {
     pub sent: BTreeSet<MessageId>,
     pub withdrawn: BTreeSet<MessageId>,
     /// The conversation as it was last sent, in this segment.
-    pub last_request: Vec<Arc<Speech>>,
+    pub last_request: Vec<Arc<RoleMessage>>,
     pub epoch: usize,
     /// The world stops causing trouble and lets everything finish.
     calm: bool,
@@ -87,7 +87,7 @@ impl World {
             ended: false,
             tally: Tally::default(),
         };
-        world.say(Source::User);
+        world.say(MessageSource::User);
         world.launch();
         world
     }
@@ -121,7 +121,6 @@ impl World {
             can_count: self.seed.is_multiple_of(2),
             max_turns: self.seed.is_multiple_of(5).then_some(12),
             budgeted: self.seed.is_multiple_of(3),
-            may_repeat: false,
             ..Limits::default()
         };
         self.machine = Some(Machine::new(&active, limits, self.ids.clone()));
@@ -170,7 +169,7 @@ impl World {
                     *cancelled = true;
                 }
             }),
-            Effect::Sleep { timer, .. } | Effect::AwaitMoney { timer } => {
+            Effect::Sleep { timer, .. } | Effect::AwaitBudget { timer } => {
                 self.work.push(Work::Timer { timer, cancelled: false });
             }
             Effect::CancelSleep { timer: which } => self.each(|work| {
@@ -192,7 +191,7 @@ impl World {
         self.tally.steps += 1;
         if self.ended {
             // Whoever looks after the run starts it again, or somebody speaks to the task.
-            self.say(Source::User);
+            self.say(MessageSource::User);
             return self.relaunch();
         }
         match self.draw(100) {
@@ -286,25 +285,25 @@ impl World {
         event
     }
 
-    fn some_source(&mut self) -> Source {
+    fn some_source(&mut self) -> MessageSource {
         match self.draw(8) {
-            0 => Source::Compact,
-            1 => Source::UserMessageForwarded {
+            0 => MessageSource::Compact,
+            1 => MessageSource::UserMessageForwarded {
                 task: mxd::base::TaskId::fresh(&self.ids),
                 title: "below".to_owned(),
                 woke: false,
             },
-            2 => Source::BackgroundComplete {
+            2 => MessageSource::BackgroundComplete {
                 process: "p".to_owned(),
                 command: "make".to_owned(),
                 exit: Some(0),
                 duration_ms: 5,
             },
-            _ => Source::User,
+            _ => MessageSource::User,
         }
     }
 
-    fn say(&mut self, from: Source) {
+    fn say(&mut self, from: MessageSource) {
         self.tally.messages += 1;
         let message =
             Message::new(MessageId::fresh(&self.ids), Self::now(), from, format!("message {}", self.sent.len()));
@@ -324,14 +323,15 @@ impl World {
 
     fn tell_one(&mut self) -> bool {
         let Some(event) = self.news.pop_front() else { return false };
-        self.feed(Input::Heard { event: Arc::new(event) });
+        self.feed(Input::Delivered { event: Arc::new(event) });
         true
     }
 
     /// Takes the oldest message back that, as far as the disk knows, nobody has read.
     fn withdraw_one(&mut self) {
         let state = SessionState::replay(&rules::active(&self.log));
-        let pending = state.messages.iter().find(|message| message.from == Source::User).map(|message| message.id);
+        let pending =
+            state.messages.iter().find(|message| message.from == MessageSource::User).map(|message| message.id);
         if let Some(id) = pending {
             self.feed(Input::Withdraw { ids: vec![id] });
         }
@@ -343,10 +343,10 @@ impl World {
         let Some(ask) = state.asks.iter().next().cloned() else { return false };
         let choice = if self.calm { 0 } else { usize::try_from(self.draw(3)).unwrap() };
         let given = match ask.choices.get(choice) {
-            Some(choice) => Given::Choice(choice.id.clone()),
-            None => Given::Text("other-model".to_owned()),
+            Some(choice) => AskReply::Choice(choice.id.clone()),
+            None => AskReply::Text("other-model".to_owned()),
         };
-        let answer = ask.answer(given, AnsweredBy::Person).unwrap();
+        let answer = ask.answer(given, AnsweredBy::User).unwrap();
         let event = self.append(None, AskAnswered { id: ask.id, answer }.into());
         self.tell(event);
         true

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures::future::{BoxFuture, FutureExt as _};
 use mxd::base::{EventId, Fault, TurnId};
-use mxd::engine::backend::{Assignment, Backend, Capabilities, Preflight, RunRequest, Started};
-use mxd::engine::command::{Command, Draft, Start};
+use mxd::engine::backend::{Assignment, Backend, Capabilities, Preflight, PreparedRun, RunRequest};
+use mxd::engine::command::{Command, TaskDraft, TaskStart};
 use mxd::engine::machine::LaunchFailure;
 use mxd::model::event::{
     AssistantText, Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, StopReason, TurnEnded,
@@ -67,12 +67,12 @@ impl Backend for Clerk {
 struct Ready(Arc<Steps>);
 
 impl Preflight for Ready {
-    fn start(self: Box<Self>, request: RunRequest) -> BoxFuture<'static, Result<Started, LaunchFailure>> {
+    fn start(self: Box<Self>, request: RunRequest) -> BoxFuture<'static, Result<PreparedRun, LaunchFailure>> {
         let run = async move {
             let mut desk = Desk { request, steps: self.0, state: SessionState::default(), seen: BTreeSet::new() };
             desk.work().await.map_err(|error| Fault::environment(error.to_string()))
         };
-        std::future::ready(Ok(Started { model: "paper".to_owned(), run: run.boxed() })).boxed()
+        std::future::ready(Ok(PreparedRun { model: "paper".to_owned(), run: run.boxed() })).boxed()
     }
 }
 
@@ -112,7 +112,7 @@ impl Desk {
                 Next::Wait if !self.state.messages.is_empty() || !self.request.inbox.is_empty() => {}
                 Next::Wait => {
                     self.end_turn("I wait for the others.", None).await?;
-                    return Ok(Ending::Resting);
+                    return Ok(Ending::Idle);
                 }
                 Next::Done(result) => {
                     let ended = RunEnded { result: result.clone(), ..RunEnded::from(Exit::DonePassed) };
@@ -137,7 +137,7 @@ impl Desk {
     fn listen(&mut self) -> Option<InterruptReason> {
         loop {
             match self.request.inbox.try_recv() {
-                Ok(RunCommand::Hear(event)) => self.apply(&event),
+                Ok(RunCommand::Deliver(event)) => self.apply(&event),
                 Ok(RunCommand::Teardown(reason)) => return Some(reason),
                 Ok(_) => {}
                 Err(TryRecvError::Empty) => return None,
@@ -177,8 +177,8 @@ impl Desk {
         for title in ["1", "2"].map(|digit| format!("{name}{digit}")) {
             if !below.iter().any(|row| row.title == title) {
                 self.steps.step();
-                let draft = Draft { title, description: "One of two halves.".to_owned(), ..Draft::default() };
-                let create = Command::Create { parent: node.id, before: None, draft, start: Start::Now };
+                let draft = TaskDraft { title, description: "One of two halves.".to_owned(), ..TaskDraft::default() };
+                let create = Command::Create { parent: node.id, before: None, draft, start: TaskStart::Now };
                 self.request.port.command(create).await.unwrap();
                 return Next::Again;
             }

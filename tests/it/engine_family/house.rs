@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mxd::base::{EventId, MessageId, TaskId};
 use mxd::config::paths::ProjectFolder;
 use mxd::model::event::{Body, Event, Exit};
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::usage::Tokens;
 use mxd::model::{TaskNode, Tree};
 use mxd::store::tree_file::TreeFile;
@@ -143,7 +143,7 @@ impl House {
             return false;
         }
         let session = self.session(tree.root_id());
-        session.messages.iter().any(|message| message.from == Source::User && message.body == goal)
+        session.messages.iter().any(|message| message.from == MessageSource::User && message.body == goal)
     }
 
     pub fn ledger(&self) -> Vec<String> {
@@ -195,8 +195,7 @@ impl House {
             assert!(lost.is_empty(), "never taken in by {}: {lost:#?}", node.title);
             // Each end is told above exactly once, whatever happened in between.
             let Some(above) = node.parent else { continue };
-            let is_from =
-                |message: &&Message| matches!(message.from, Source::TaskComplete { task, .. } if task == node.id);
+            let is_from = |message: &&Message| matches!(message.from, MessageSource::TaskComplete { task, .. } if task == node.id);
             let mut told: Vec<_> =
                 sessions[&above].messages.iter().filter(is_from).map(|message| message.id.ulid()).collect();
             let mut ends: Vec<_> = session.ends.iter().map(|event| event.ulid()).collect();
@@ -242,7 +241,7 @@ impl House {
 }
 
 fn is_from(message: &Message, from: &str) -> bool {
-    matches!(&message.from, Source::TaskMessage { title, .. } if title == from)
+    matches!(&message.from, MessageSource::TaskMessage { title, .. } if title == from)
 }
 
 /// A message has been taken in, taken back, or belongs to what the person did to the tree and rides along.

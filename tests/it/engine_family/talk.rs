@@ -201,7 +201,7 @@ impl Talk {
     pub fn fork(&self, task: &str) -> Step {
         match self.state("fork_task_context", |input| input["task"] == task) {
             State::Done(_) => Ok(()),
-            State::Refused(why) if why.contains("has a conversation of its own already") => Ok(()),
+            State::Refused(why) if why.contains("already has a conversation") => Ok(()),
             State::Never | State::Unknown => Err(tool("fork_task_context", json!({ "task": task }))),
             State::Refused(why) => Err(lost("fork", &why)),
         }
@@ -293,7 +293,7 @@ impl Talk {
     pub fn close(&self, task: &str) -> Step {
         match self.state("close_task", |input| input["task"] == task) {
             State::Done(_) => Ok(()),
-            State::Refused(why) if why.contains("is closed already") => Ok(()),
+            State::Refused(why) if why.contains("already closed") => Ok(()),
             // It has said that it is done, and a disk that refuses keeps it from coming to rest.
             State::Refused(why) if why.contains("is at work") => Err(tool("close_task", json!({ "task": task }))),
             State::Never | State::Unknown => Err(tool("close_task", json!({ "task": task }))),

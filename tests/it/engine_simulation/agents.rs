@@ -10,10 +10,10 @@ use mxd::engine::query::TreeAnswer;
 use mxd::model::conversation::ToolUse;
 use mxd::model::event::{BackgroundRef, Event, Exit, InterruptReason, ToolResult, Verdict};
 use mxd::model::live::Live;
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::run::{Ending, RunCommand};
 use mxd::model::{Body, Content};
-use mxd::provider::purse::BudgetVerdict;
+use mxd::provider::budget::BudgetVerdict;
 use mxd::provider::{ApiError, ErrorClass};
 use mxd::tools::{self, names};
 
@@ -59,12 +59,12 @@ impl Run {
 
     fn may_leave(&self) -> bool {
         let idle = self.mailbox.is_empty() && self.saved.is_empty() && self.saving == 0 && self.work.is_empty();
-        idle && self.agent.is_resting() && self.agent.state().background.is_empty()
+        idle && self.agent.is_idle() && self.agent.state().background.is_empty()
     }
 
     /// Tells whether it only waits for a process of its own, as far as is known outside.
     pub fn is_asleep(&self) -> bool {
-        self.agent.is_resting()
+        self.agent.is_idle()
     }
 
     pub fn respond(&mut self, id: CommandId, result: Result<(), Fault>) {
@@ -89,7 +89,6 @@ impl World {
             can_count: false,
             max_turns: None,
             budgeted: false,
-            may_repeat: true,
             ..Limits::default()
         };
         let agent = Machine::new(self.disk.active(task), limits, self.ids.clone());
@@ -111,7 +110,7 @@ impl World {
         let now = self.now();
         let Some(run) = self.runs.get_mut(&task) else { return };
         let effects = run.agent.step(now, input);
-        run.has_slept |= run.agent.is_resting();
+        run.has_slept |= run.agent.is_idle();
         for effect in effects {
             self.perform_for_run(task, effect);
         }
@@ -145,7 +144,7 @@ impl World {
                     *cancelled = true;
                 }
             }),
-            Effect::Sleep { timer, .. } | Effect::AwaitMoney { timer } => {
+            Effect::Sleep { timer, .. } | Effect::AwaitBudget { timer } => {
                 run.work.push(Work::Timer { timer, cancelled: false });
             }
             Effect::CancelSleep { timer: which } => run.work.iter_mut().for_each(|work| {
@@ -163,7 +162,7 @@ impl World {
 
     fn end_run(&mut self, task: TaskId, ending: Result<Ending, Fault>) {
         match &ending {
-            Ok(Ending::Resting) => self.tally.count("runs rested"),
+            Ok(Ending::Idle) => self.tally.count("runs rested"),
             Ok(Ending::Exited(Exit::DonePassed)) => self.tally.count("passed"),
             Ok(Ending::Exited(Exit::DoneFailed)) => self.tally.count("failed"),
             Ok(Ending::Exited(Exit::Interrupted(InterruptReason::Stopped))) => self.tally.count("runs stopped"),
@@ -185,7 +184,7 @@ impl World {
         }
         if let Some(word) = run.mailbox.pop_front() {
             let input = match word {
-                RunCommand::Hear(event) => Input::Heard { event },
+                RunCommand::Deliver(event) => Input::Delivered { event },
                 RunCommand::Withdraw(ids) => Input::Withdraw { ids },
                 RunCommand::Interrupt => Input::Interrupt,
                 RunCommand::Teardown(reason) => Input::Teardown(reason),
@@ -194,7 +193,7 @@ impl World {
             return self.feed_run(task, input);
         }
         if run.may_leave() {
-            return self.end_run(task, Ok(Ending::Resting));
+            return self.end_run(task, Ok(Ending::Idle));
         }
         if !run.saved.is_empty() && (run.work.is_empty() || self.dice.chance(70)) {
             let input = run.saved.pop_front().unwrap();
@@ -241,7 +240,8 @@ impl World {
     }
 
     fn process_ended(&mut self, task: TaskId, process: String) {
-        let from = Source::BackgroundComplete { process, command: "make".to_owned(), exit: Some(0), duration_ms: 1 };
+        let from =
+            MessageSource::BackgroundComplete { process, command: "make".to_owned(), exit: Some(0), duration_ms: 1 };
         let message = Message::new(MessageId::fresh(&self.ids), self.now(), from, "");
         let run = self.runs.get_mut(&task).unwrap();
         run.saving += 1;
@@ -288,7 +288,7 @@ impl World {
         let is_done = call.name == names::wire(names::DONE);
         let verdict = if self.calm || self.dice.chance(70) { Verdict::Passed } else { Verdict::Failed };
         let control = (is_done && answer == Some(&Ok(())))
-            .then(|| tools::Control::Done { verdict, result: "what came of it".to_owned() });
+            .then(|| tools::ControlRequest::Done { verdict, result: "what came of it".to_owned() });
         let is_error = cancelled || matches!(answer, Some(Err(_)));
         let starts = call.name == names::wire(names::BASH) && !cancelled;
         let process = starts.then(|| BackgroundRef { id: call.call.clone(), command: "make".to_owned() });
@@ -301,7 +301,8 @@ impl World {
         let result = ToolResult {
             call: call.call.clone(),
             name: call.name.clone(),
-            content: Content::text("seen"),
+            // Each result differs, or the agents would be asked whether they go in circles.
+            content: Content::text(format!("seen {}", call.call)),
             is_error,
             images: Vec::new(),
             full: None,

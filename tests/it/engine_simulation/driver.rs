@@ -6,9 +6,12 @@ use std::collections::BTreeSet;
 
 use mxd::agent::machine::Input as RunInput;
 use mxd::base::{Fault, TaskId};
-use mxd::engine::command::{CommandId, RestoredWorktree, SetAside};
-use mxd::engine::machine::{Clearing, Copying, Effect, Hook, Input, LaunchFailure, Recalling, Restoring, WritingDown};
-use mxd::engine::recall::Recalled;
+use mxd::engine::command::{ArchivedWork, CommandId, RestoredWorktree};
+use mxd::engine::deleted_tasks::DeletedTask;
+use mxd::engine::machine::{
+    CopyContinuation, DeletedTaskContinuation, Effect, HookPolicy, Input, LaunchFailure, PlanWriteContinuation,
+    RemovalContinuation, RestoreContinuation,
+};
 use mxd::model::event::{Body, Event, TaskChanged};
 use mxd::model::fork::Target;
 use mxd::model::run::RunCommand;
@@ -20,17 +23,17 @@ use super::world::World;
 
 /// Something slow that was asked for.
 pub enum Job {
-    Clear(Clearing),
-    Restore(Restoring),
+    Clear(RemovalContinuation),
+    Restore(RestoreContinuation),
     Recall {
-        then: Recalling,
+        then: DeletedTaskContinuation,
         task: TaskId,
         known: BTreeSet<TaskId>,
     },
     /// The file of a recurring task.
-    WriteDown(WritingDown),
+    WriteDown(PlanWriteContinuation),
     Copy {
-        then: Copying,
+        then: CopyContinuation,
         to: TaskId,
         target: Target,
     },
@@ -63,7 +66,7 @@ impl World {
                 rules::check_launch(self, &order);
                 self.tally.count("launches");
                 let launch =
-                    Launch { without_setup: order.hook == Hook::Skip || order.place.is_none(), cancelled: false };
+                    Launch { without_setup: order.hook == HookPolicy::Skip || order.place.is_none(), cancelled: false };
                 self.launches.insert(order.node.id, launch);
             }
             Effect::CancelLaunch { task } => {
@@ -71,21 +74,21 @@ impl World {
                     launch.cancelled = true;
                 }
             }
-            Effect::Tell { task, command } => self.tell(task, command),
+            Effect::SendToRun { task, command } => self.tell(task, command),
             Effect::Notify(_) => {}
-            Effect::Clear { then, .. } => self.jobs.push(Job::Clear(then)),
-            Effect::Restore { then, .. } => self.jobs.push(Job::Restore(then)),
-            Effect::Recall { task, known, then } => self.jobs.push(Job::Recall { then, task, known }),
-            Effect::WriteDown { then, .. } => self.jobs.push(Job::WriteDown(then)),
-            Effect::Decide(_) | Effect::DiscardLetter { .. } => {
+            Effect::RemoveWorktree { then, .. } => self.jobs.push(Job::Clear(then)),
+            Effect::RestoreWorktree { then, .. } => self.jobs.push(Job::Restore(then)),
+            Effect::ReadDeletedTask { task, known, then } => self.jobs.push(Job::Recall { then, task, known }),
+            Effect::WritePlan { then, .. } => self.jobs.push(Job::WriteDown(then)),
+            Effect::SaveDecision(_) | Effect::DiscardEnvelope { .. } => {
                 panic!("seed {}: nothing needs approval here", self.seed)
             }
-            Effect::Copy { from, to, title, description, then } => {
+            Effect::CopyConversation { from, to, title, description, then } => {
                 self.jobs.push(Job::Copy { then, to, target: Target { source: from, title, description } });
             }
             // Nobody here asks for it: what becomes of work is tested on real repositories.
-            Effect::Work { .. } => panic!("seed {}: a job that nobody asked for", self.seed),
-            Effect::Wake { timer, at } => self.timers.push((at, timer)),
+            Effect::RunJob { .. } => panic!("seed {}: a job that nobody asked for", self.seed),
+            Effect::SetTimer { timer, at } => self.timers.push((at, timer)),
             Effect::Reply { id, result } => match self.requests.remove(&id) {
                 Some(task) => self.respond(task, id, result.map(drop)),
                 None => rules::replied(self, id, &result),
@@ -146,7 +149,7 @@ impl World {
             Writer::Process { run: by } => {
                 if let Some(run) = run.filter(|run| run.id == by) {
                     run.saving -= 1;
-                    run.saved.extend(events.into_iter().map(|event| RunInput::Heard { event: Arc::new(event) }));
+                    run.saved.extend(events.into_iter().map(|event| RunInput::Delivered { event: Arc::new(event) }));
                 }
             }
         }
@@ -222,7 +225,7 @@ impl World {
     }
 
     /// Returns what sessions remember of a task and of what was below it, as the engine's driver reads it.
-    fn recall(&mut self, task: TaskId, mut known: BTreeSet<TaskId>) -> Vec<Recalled> {
+    fn recall(&mut self, task: TaskId, mut known: BTreeSet<TaskId>) -> Vec<DeletedTask> {
         let (mut found, mut left) = (Vec::new(), vec![task]);
         while let Some(next) = left.pop() {
             let node = |event: &Event| match &event.body {
@@ -236,7 +239,7 @@ impl World {
             left.extend(node.children.iter().rev());
             self.tally.count("revived");
             self.spent.insert(next, self.disk.own(next).iter().map(agents::cost).sum());
-            found.push(Recalled { node, state: self.disk.state(next) });
+            found.push(DeletedTask { node, state: self.disk.state(next) });
         }
         found
     }
@@ -247,16 +250,16 @@ impl World {
         let fails = self.fails(8);
         match job {
             Job::Clear(then) => {
-                let result = if fails { Err(Fault::environment("git said no")) } else { Ok(SetAside::default()) };
-                self.inbox.push_back(Input::Cleared { then, result });
+                let result = if fails { Err(Fault::environment("git said no")) } else { Ok(ArchivedWork::default()) };
+                self.inbox.push_back(Input::WorktreeRemoved { then, result });
             }
             Job::Restore(then) => {
                 let result = if fails { Err(Fault::environment("git said no")) } else { Ok(RestoredWorktree::Clean) };
-                self.inbox.push_back(Input::Restored { then, result });
+                self.inbox.push_back(Input::WorktreeRestored { then, result });
             }
             Job::WriteDown(then) => {
                 let result = if fails { Err(Fault::environment("the disk is full")) } else { Ok(None) };
-                self.inbox.push_back(Input::WrittenDown { then, result });
+                self.inbox.push_back(Input::PlanWritten { then, result });
             }
             Job::Recall { then, task, known } => {
                 let result = if fails {
@@ -264,7 +267,7 @@ impl World {
                 } else {
                     Ok(self.recall(task, known))
                 };
-                self.inbox.push_back(Input::Recalled { then, result });
+                self.inbox.push_back(Input::DeletedTaskRead { then, result });
             }
             Job::Copy { then, to, target } => {
                 let copied = if fails { Err("no") } else { self.disk.copy(&self.ids, self.now(), to, &target) };
@@ -275,7 +278,7 @@ impl World {
                     self.inbox.extend(events.into_iter().map(observed));
                     count
                 });
-                self.inbox.push_back(Input::Copied { then, result });
+                self.inbox.push_back(Input::ConversationCopied { then, result });
             }
         }
     }

@@ -2,12 +2,12 @@
 
 use mxd::agent::machine::Prepared;
 use mxd::base::{Json, MessageId, MicroUsd, TaskId, TurnId};
-use mxd::engine::command::{Changes, Command, Draft, Start, StopScope};
+use mxd::engine::command::{Command, StopScope, TaskChanges, TaskDraft, TaskStart};
 use mxd::engine::query::TreeQuery;
 use mxd::model::ask::AskMode;
 use mxd::model::conversation::{ToolUse, Wire};
 use mxd::model::event::{CachePolicy, SessionConfig, StopReason, SystemPrompt, Verdict};
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::task::{Recurring, Status};
 use mxd::model::usage::{Tokens, Usage};
 use mxd::provider::{Response, ResponseBlock};
@@ -37,8 +37,9 @@ impl World {
             max_output: 1_000,
             effort: None,
         });
-        let work_context = context
-            .then(|| Message::new(MessageId::fresh(&self.ids), self.now(), Source::WorkContext, "where you are"));
+        let work_context = context.then(|| {
+            Message::new(MessageId::fresh(&self.ids), self.now(), MessageSource::WorkContext, "where you are")
+        });
         Prepared { config, work_context }
     }
 
@@ -51,17 +52,17 @@ impl World {
             "create_task" => Command::Create {
                 parent: if self.dice.draw(6) == 0 { task } else { own },
                 before: None,
-                draft: Draft {
+                draft: TaskDraft {
                     title: if self.dice.draw(20) == 0 { " ".to_owned() } else { format!("Task {}", tasks.len()) },
                     description: "what to do".to_owned(),
                     budget: coin.then_some(MicroUsd(70)),
                     recurring: if self.dice.draw(20) == 0 { Recurring::Reset } else { Recurring::None },
-                    ..Draft::default()
+                    ..TaskDraft::default()
                 },
                 start: match (self.dice.chance(85), self.dice.draw(12)) {
-                    (_, 0) => Start::Draft,
-                    (true, _) => Start::Now,
-                    (false, _) => Start::Later,
+                    (_, 0) => TaskStart::Draft,
+                    (true, _) => TaskStart::Now,
+                    (false, _) => TaskStart::Later,
                 },
             },
             "send_message" => {
@@ -81,7 +82,7 @@ impl World {
             "update_task" => {
                 let title = coin.then(|| "Another title".to_owned());
                 let draft = (self.dice.draw(4) == 0).then_some(coin);
-                Command::Update { task, changes: Changes { title, draft, ..Changes::default() } }
+                Command::Update { task, changes: TaskChanges { title, draft, ..TaskChanges::default() } }
             }
             "reorder_tasks" => {
                 let children = &self.machine.tree().get(task)?.children;

@@ -1,12 +1,12 @@
 //! The person: wishes at any moment, sensible or not; and, at the end, somebody who looks after everything.
 
 use mxd::base::{MessageId, MicroUsd, TaskId};
-use mxd::engine::command::{Actor, Changes, Command, CommandId, Draft, Outgoing, Start, StopScope};
+use mxd::engine::command::{Actor, Command, CommandId, Outgoing, StopScope, TaskChanges, TaskDraft, TaskStart};
 use mxd::engine::machine::Input;
 use mxd::model::Ask;
-use mxd::model::ask::Given;
+use mxd::model::ask::AskReply;
 use mxd::model::message::Delivery;
-use mxd::model::message::Source;
+use mxd::model::message::MessageSource;
 use mxd::model::task::Status;
 
 use super::world::World;
@@ -57,8 +57,8 @@ impl World {
             8..=14 => {
                 let (task, ask) = self.some_ask()?;
                 let reply = match self.dice.draw(4) {
-                    0 => Given::Text("go on".to_owned()),
-                    _ => ask.numbered(self.dice.draw(4) + 1),
+                    0 => AskReply::Text("go on".to_owned()),
+                    _ => ask.reply_with_number(self.dice.draw(4) + 1),
                 };
                 // A hasty person answers twice.
                 if self.dice.draw(8) == 0 {
@@ -68,22 +68,22 @@ impl World {
             }
             15..=17 => Command::Withdraw { task, messages: self.unread(task) },
             18..=20 => {
-                let draft = Draft {
+                let draft = TaskDraft {
                     title: "A wish".to_owned(),
                     description: "of the person".to_owned(),
                     profile: None,
                     budget: self.dice.chance(30).then_some(MicroUsd(100)),
                     colour: None,
-                    ..Draft::default()
+                    ..TaskDraft::default()
                 };
-                let start = [Start::Now, Start::Now, Start::Later, Start::Draft][self.dice.draw(4)];
+                let start = [TaskStart::Now, TaskStart::Now, TaskStart::Later, TaskStart::Draft][self.dice.draw(4)];
                 Command::Create { parent: task, before, draft, start }
             }
             21 | 22 => {
-                let changes = Changes {
+                let changes = TaskChanges {
                     description: self.dice.chance(70).then(|| "otherwise".to_owned()),
                     draft: (self.dice.draw(4) == 0).then_some(self.dice.chance(50)),
-                    ..Changes::default()
+                    ..TaskChanges::default()
                 };
                 Command::Update { task, changes }
             }
@@ -129,7 +129,7 @@ impl World {
 
     fn unread(&self, task: TaskId) -> Vec<MessageId> {
         let Some(state) = self.machine.state(task) else { return Vec::new() };
-        state.messages.iter().filter(|message| message.from == Source::User).map(|message| message.id).collect()
+        state.messages.iter().filter(|message| message.from == MessageSource::User).map(|message| message.id).collect()
     }
 
     /// Answers what is asked and wakes what sleeps, until nothing is left to be done.
@@ -137,7 +137,7 @@ impl World {
         for _ in 0..60 {
             let asks = self.open_asks();
             for (task, ask) in &asks {
-                self.issue(Command::Answer { task: *task, ask: ask.id, reply: ask.numbered(1) });
+                self.issue(Command::Answer { task: *task, ask: ask.id, reply: ask.reply_with_number(1) });
             }
             self.quiesce();
             if !asks.is_empty() {

@@ -11,7 +11,7 @@ use mxd::model::AskKind;
 use mxd::model::ask::AnsweredBy;
 use mxd::model::event::{AskAnswered, Body, Event, Exit, InterruptReason, Verdict};
 use mxd::model::fold::SessionState;
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::task::{Status, TaskNode};
 
 use super::agents;
@@ -73,7 +73,7 @@ fn stopped(world: &mut World, scope: StopScope) {
     for task in tasks {
         let Some(view) = world.machine.view(task) else { continue };
         let at_work = view.alive || matches!(view.waits, Some(Wait::Slot { .. }));
-        let voice = world.machine.state(task).and_then(|state| state.turns.voice);
+        let voice = world.machine.state(task).and_then(|state| state.turns.last_role);
         let talks = view.node.status == Status::InProgress && voice.is_some();
         // Whoever has said that it is done cannot be stopped any more.
         let queued = matches!(view.waits, Some(Wait::Slot { .. } | Wait::Setup { .. }));
@@ -134,7 +134,7 @@ pub fn replied(world: &mut World, id: CommandId, result: &Result<Outcome, Fault>
 
 pub fn answered(world: &mut World, task: TaskId, answered: &AskAnswered) {
     world.tally.count(match answered.answer.by {
-        AnsweredBy::Person => "answers",
+        AnsweredBy::User => "answers",
         AnsweredBy::Timeout => "defaults",
     });
     if ["Stop", "Leave it"].contains(&answered.answer.text.as_str()) {
@@ -228,7 +228,7 @@ fn completions(world: &World) -> (BTreeMap<MessageId, usize>, BTreeMap<TaskId, u
     let (mut by_run, mut by_task) = (BTreeMap::new(), BTreeMap::new());
     for task in world.disk.logs.keys() {
         for event in world.disk.own(*task) {
-            if let Body::Message(Message { id, from: Source::TaskComplete { task, .. }, .. }) = &event.body {
+            if let Body::Message(Message { id, from: MessageSource::TaskComplete { task, .. }, .. }) = &event.body {
                 *by_run.entry(*id).or_default() += 1;
                 *by_task.entry(*task).or_default() += 1;
             }
@@ -242,7 +242,7 @@ fn check_start(world: &World, task: TaskId, state: &SessionState) {
     let node = world.durable.get(task).unwrap();
     if node.starting && node.status == Status::Pending {
         assert!(
-            state.replies.has_heard() || state.is_ended(),
+            state.replies.has_received() || state.is_ended(),
             "seed {}: {task} was made to begin, and never will",
             world.seed
         );
@@ -258,7 +258,7 @@ fn check_messages(world: &World, task: TaskId, state: &SessionState) {
         let Body::Message(message) = &event.body else { continue };
         let waits = state.messages.get(message.id).is_some();
         assert!(waits || world.disk.is_settled(message.id), "seed {seed}: {:?} to {task} was lost", message.from);
-        if !waits || !state.is_called_by(message) || asks {
+        if !waits || !state.is_woken_by(message) || asks {
             continue;
         }
         let stops = world.stops.get(&task).copied().unwrap_or(0);

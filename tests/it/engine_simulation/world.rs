@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mxd::base::{Clock, IdSource, MessageId, MicroUsd, ProjectId, TaskId, Timestamp};
 use mxd::engine::command::{Command, CommandId};
-use mxd::engine::machine::{Approvals, EffectId, Ground, Input, Limits, Machine, Timer};
+use mxd::engine::machine::{Approvals, EffectId, EngineLimits, Input, Machine, ProjectEnv, Timer};
 use mxd::engine::query::TreeQuery;
 use mxd::model::ask::Approval;
 use mxd::model::run::Ending;
@@ -41,8 +41,8 @@ pub struct World {
     pub dice: Dice,
     pub ids: IdSource,
     clock: Arc<Hand>,
-    pub limits: Limits,
-    pub ground: Ground,
+    pub limits: EngineLimits,
+    pub ground: ProjectEnv,
     pub disk: Disk,
     pub durable: Arc<Tree>,
     pub machine: Machine,
@@ -87,7 +87,7 @@ impl World {
         let ids = IdSource::seeded(clock.clone(), seed);
         let now = clock.now();
         let mut dice = Dice::new(seed);
-        let limits = Limits {
+        let limits = EngineLimits {
             max_depth: 3,
             max_tasks: if dice.chance(30) { 8 } else { 200 },
             max_tasks_per_turn: if dice.chance(30) { 1 } else { 20 },
@@ -95,7 +95,7 @@ impl World {
             clarify_timeout: dice.chance(60).then_some(Duration::from_secs(60)),
             budget: dice.chance(30).then_some(MicroUsd(500)),
             project_budget: dice.chance(30).then_some(MicroUsd(5_000)),
-            ..Limits::default()
+            ..EngineLimits::default()
         };
         let project = Project {
             id: ProjectId::fresh(&ids),
@@ -109,7 +109,7 @@ impl World {
         let there = ProjectId::fresh(&ids);
         let mut approvals = Approvals::default();
         approvals.decide(Approval::Project { project: there }, true);
-        let ground = Ground {
+        let ground = ProjectEnv {
             project,
             worktrees: "/there".into(),
             model: None,

@@ -1,5 +1,5 @@
 //! `kill -9` in the middle of a merge, of its undoing and of a rewind: at the next start everything is finished or undone,
-//! nothing is lost, and the repository is sound. `MXD_KILLS` says how often (12 if nothing is said).
+//! nothing is lost, and the repository is sound. `MXD_KILLS` says how often (4 by default).
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::cli_support::{Project, World};
 use crate::git_support::files;
 
 fn kills() -> u32 {
-    std::env::var("MXD_KILLS").ok().and_then(|often| often.parse().ok()).unwrap_or(12)
+    std::env::var("MXD_KILLS").ok().and_then(|often| often.parse().ok()).unwrap_or(4)
 }
 
 /// Runs a command and kills it after `wait`, if it is not done by then. Tells how long it took if it was.

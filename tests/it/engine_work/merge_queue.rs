@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use mxd::base::{IdSource, SystemClock, TaskId};
 use mxd::config::{Environment, merge};
 use mxd::engine::command::{Command, OnConflict, Outcome, Outgoing};
-use mxd::engine::models::Choice;
-use mxd::engine::review::{Goal, How};
+use mxd::engine::models::CommandLineChoice;
+use mxd::engine::review::{MergeStrategy, MergeTarget};
 use mxd::engine::snapshot::TaskView;
-use mxd::engine::{Handle, Options};
+use mxd::engine::{EngineOptions, Handle};
 use mxd::model::message::Delivery;
 use mxd::provider::scripted::ScriptedProvider;
 use mxd::store::RealDisk;
@@ -48,11 +48,11 @@ impl<'w> Busy<'w> {
         let registry = Registry::new(Arc::new(RealDisk), self.project.world.home().projects());
         let script = self.project.world.root().join("scenario.json");
         let clock = Arc::new(SystemClock);
-        let options = Options {
+        let options = EngineOptions {
             home: self.project.world.home(),
             project: registry.find_path(&self.project.path).unwrap().unwrap(),
             merged: merge(&Environment::new(|_| None), &[]).unwrap(),
-            choice: Choice::default(),
+            choice: CommandLineChoice::default(),
             budget: None,
             hold: false,
             backend: None,
@@ -66,12 +66,12 @@ impl<'w> Busy<'w> {
     /// Lets the root work, and asks for a merge into its checkout meanwhile.
     async fn queue(&self) -> Handle {
         let handle = self.open().await;
-        let (snapshot, _) = handle.look().await.unwrap();
+        let (snapshot, _) = handle.subscribe().await.unwrap();
         let message = Outgoing { text: "Work.".to_owned(), images: Vec::new() };
         handle.command(Command::Send { task: snapshot.root, message, mode: Delivery::Steer }).await.unwrap();
         let started = &self.started;
         until("the root is at work", async || started.exists()).await;
-        let (into, how, conflicts) = (Goal::Above, How::Squash, OnConflict::Refuse);
+        let (into, how, conflicts) = (MergeTarget::Parent, MergeStrategy::Squash, OnConflict::Refuse);
         let outcome = handle.command(Command::Merge { task: self.painter, into, how, conflicts }).await.unwrap();
         let host = snapshot.root;
         assert!(matches!(&outcome, Outcome::MergeQueued { host: of, .. } if *of == host), "{outcome:?}");
@@ -80,7 +80,7 @@ impl<'w> Busy<'w> {
     }
 
     async fn view(&self, handle: &Handle) -> TaskView {
-        handle.look().await.unwrap().0.task(self.painter).unwrap().clone()
+        handle.subscribe().await.unwrap().0.task(self.painter).unwrap().clone()
     }
 
     fn painted(&self) -> PathBuf {
@@ -104,7 +104,7 @@ fn a_merge_into_a_checkout_where_an_agent_works_is_made_when_it_rests() {
         let handle = busy.queue().await;
         assert!(busy.view(&handle).await.queued_merge.is_some());
         fs::write(&busy.gate, "").unwrap();
-        until("the merge", async || busy.view(&handle).await.landing.is_some()).await;
+        until("the merge", async || busy.view(&handle).await.last_merge.is_some()).await;
         assert_eq!(busy.view(&handle).await.queued_merge, None);
         assert_eq!(read(&busy.painted()), "one\ntwo\n");
         // The root looked at its files before the merge came in.

@@ -82,11 +82,11 @@ fn a_patch_has_every_byte_and_every_name_and_git_applies_it() {
     let theirs = world.git(&project.worktree("Worker"), ["rev-parse", "HEAD^{tree}"]);
     assert_eq!(world.git(&project.path, ["write-tree"]), theirs, "{}", String::from_utf8_lossy(&out.stdout));
     let stat = project.mxd(["diff", &id, "--stat"]).ok();
-    assert!(stat.contains("M run.sh +0 -0 (was a plain file, is now a program that can be run)"), "{stat}");
-    // The names that files lose and get are both said before they do.
+    assert!(stat.contains("M run.sh +0 -0 (was a regular file, is now an executable)"), "{stat}");
+    // The preview names both the removed and the restored file.
     let preview = project.mxd(["rewind", &id, "--start", "--preview"]).ok();
     assert!(
-        preview.contains("file: new.txt is removed\n") && preview.contains("file: old.txt comes back\n"),
+        preview.contains("file: new.txt is removed\n") && preview.contains("file: old.txt is restored\n"),
         "{preview}"
     );
 }
@@ -255,7 +255,7 @@ fn a_person_who_commits_during_the_check_is_not_merged_unchecked() {
     project
         .mxd(["config", "set", "verify", "test -e c.txt || { echo c > c.txt; git add -A; git commit -q -m person; }"])
         .ok();
-    project.mxd(["merge", &id]).refused(3, "moved while it was worked on");
+    project.mxd(["merge", &id]).refused(3, "moved meanwhile");
     assert_eq!(world.git(&project.path, ["rev-parse", "main"]), before);
     project.mxd(["merge", &id]).ok();
     assert!(project.path.join("c.txt").exists() && project.path.join("b.txt").exists());

@@ -29,7 +29,7 @@ fn conversation_files_and_commits_go_back_and_forth() {
     assert_eq!(preview["commits"][0]["subject"], "painted");
 
     let said = rewind(&project, &["--to", "1"]);
-    assert!(said.contains("conversation and files are back"), "{said}");
+    assert!(said.contains("rewound conversation and files"), "{said}");
     assert_eq!(read(&worktree.join("a.txt")), "one\n");
     assert!(!worktree.join("odd name").exists());
     assert_eq!(world.git(&worktree, ["rev-parse", "HEAD"]), start, "its commits are undone, too");
@@ -89,7 +89,7 @@ fn only_the_files_or_only_the_conversation() {
     assert!(!worktree.join("a.txt").exists());
     assert!(turns(&project, "Painter").is_empty());
     let id = project.id("Painter");
-    project.mxd(["rewind", &id]).refused(3, "say where to go back to");
+    project.mxd(["rewind", &id]).refused(3, "no target given");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_task_without_turns_has_nothing_to_go_back_to() {
     let world = World::new();
     let project = painted(&world);
     let fresh = project.mxd(["task", "new", "Fresh", "--later"]).ok().trim().to_owned();
-    project.mxd(["rewind", &fresh, "--start"]).refused(3, "no turn to go back to");
+    project.mxd(["rewind", &fresh, "--start"]).refused(3, "no turn yet");
     project.mxd(["fork", &fresh]).refused(3, "no conversation");
     project.mxd(["merge", &fresh]).refused(3, "nothing to merge yet");
     project.mxd(["diff", &fresh]).refused(3, "nothing to compare yet");

@@ -64,7 +64,7 @@ fn what_the_person_made_of_the_conflicts_is_checked_merged_told_and_taken_back()
     project.mxd(["merge", &id]).refused(3, "--edit");
 
     // An editor that is left with an error, marks that are left: nothing happened, and what was solved stays.
-    edit(&project, "exit 1", &[]).refused(3, "ended with exit status: 1");
+    edit(&project, "exit 1", &[]).refused(3, "exit status: 1");
     edit(&project, "printf 'one\\nboth\\nthree\\n' > \"$1\"", &[])
         .refused(3, "1 file still has conflict marks, such as \"b.txt\"");
     assert_eq!(refs(&project), before);
@@ -80,7 +80,7 @@ fn what_the_person_made_of_the_conflicts_is_checked_merged_told_and_taken_back()
     let log = project.mxd(["log", &id, "--json"]).ok();
     assert!(log.contains("solved the conflicts by hand") && log.contains("- a.txt"), "{log}");
     let message = world.git(&worktree, ["log", "-1", "--format=%B"]);
-    assert!(message.contains("Conflicts solved by hand:\n- a.txt\n- b.txt"), "{message}");
+    assert!(message.contains("Conflicts resolved by hand:\n- a.txt\n- b.txt"), "{message}");
     assert!(
         !project.folder.worktrees().join(".solving").join(&id).exists(),
         "drafts that are in a commit are not kept"
@@ -125,7 +125,7 @@ fn what_has_no_lines_is_decided_by_a_word() {
     assert_eq!(refs(&project), before);
     let list = read(&world.root().join("list"));
     for line in [
-        "logo: both changed it, and it is not text",
+        "logo: both changed it (binary file)",
         "ours-gone: changed in the target, deleted",
         "theirs-gone: changed by the task, deleted",
     ] {
@@ -157,7 +157,7 @@ fn what_was_solved_outlives_other_changes_of_the_target_and_new_conflicts_are_as
         "echo task > a.txt; echo task > b.txt",
         "echo base > a.txt",
     );
-    edit(&project, "echo both > \"$1\"; exit 1", &[]).refused(3, "nothing was taken over");
+    edit(&project, "echo both > \"$1\"; exit 1", &[]).refused(3, "nothing changed");
     // The base gains something that has nothing to do with it, and something that has.
     shell(&project, "echo base > b.txt; echo c > c.txt");
     edit(&project, "grep -q both \"$1\" && grep -q '<<<<<<<' \"$2\" && echo b > \"$2\"", &[]).ok();
@@ -215,7 +215,7 @@ fn drafts_that_nobody_worked_on_go_with_their_task() {
         "echo base > a.txt; echo base >> gone.txt",
     );
     let id = project.id("Writer");
-    edit(&project, "exit 1", &[]).refused(3, "nothing was taken over");
+    edit(&project, "exit 1", &[]).refused(3, "nothing changed");
     assert!(drafts(&project, &id).join("files/a.txt").exists() && drafts(&project, &id).join("CONFLICTS").exists());
     assert_eq!(project.mxd(["gc"]).ok(), "nothing to free\n", "the task may need them");
     let copy = world.root().join("copy");
@@ -244,15 +244,15 @@ fn what_somebody_solved_outlives_the_task_and_is_used_when_that_comes_back() {
         "echo base > a.txt; echo base >> gone.txt",
     );
     let id = project.id("Writer");
-    edit(&project, "echo half > \"$2\"; exit 1", &[]).refused(3, "nothing was taken over");
+    edit(&project, "echo half > \"$2\"; exit 1", &[]).refused(3, "nothing changed");
     let closed = project.mxd(["task", "close", &id]).ok();
-    assert!(closed.contains("solved by hand are kept in"), "{closed}");
+    assert!(closed.contains("Conflict drafts are kept in"), "{closed}");
     let said = project.mxd(["gc"]).ok();
     let draft = drafts(&project, &id).join("files/a.txt");
-    assert!(said.contains("left alone: drafts of conflicts") && said.contains(draft.to_str().unwrap()), "{said}");
+    assert!(said.contains("skipped: drafts of conflicts") && said.contains(draft.to_str().unwrap()), "{said}");
     project.mxd(["task", "delete", &id]).ok();
     let said = project.mxd(["gc"]).ok();
-    assert!(said.contains("left alone: drafts of conflicts") && said.contains("you have worked on"), "{said}");
+    assert!(said.contains("skipped: drafts of conflicts") && said.contains("you edited"), "{said}");
     assert_eq!(read(&draft), "half\n");
     project.mxd(["restore", &id]).ok();
     assert!(!project.mxd(["gc"]).ok().contains("drafts of conflicts"), "they are the task's again");
@@ -267,16 +267,16 @@ fn a_word_that_was_decided_and_a_file_that_an_editor_left_count_as_work() {
     let project = at_odds(&world, "seq 9 > gone.txt", "rm gone.txt", "echo base >> gone.txt");
     let id = project.id("Writer");
     let folder = drafts(&project, &id);
-    edit(&project, "sed -i 's/^?/task/' \"$1\"; exit 1", &[]).refused(3, "nothing was taken over");
+    edit(&project, "sed -i 's/^?/task/' \"$1\"; exit 1", &[]).refused(3, "nothing changed");
     project.mxd(["task", "close", &id]).ok();
     let list = folder.join("CONFLICTS");
     let said = project.mxd(["gc"]).ok();
-    assert!(said.contains(&format!("you have worked on {}", list.display())), "{said}");
+    assert!(said.contains(&format!("you edited {}", list.display())), "{said}");
     // Without the word, but with what an editor left when it crashed.
     fs::write(&list, read(&list).replace("task ", "? ")).unwrap();
     fs::write(folder.join(".CONFLICTS.swp"), "half").unwrap();
     let said = project.mxd(["gc"]).ok();
-    assert!(said.contains(&format!("you have worked on {}", folder.join(".CONFLICTS.swp").display())), "{said}");
+    assert!(said.contains(&format!("you edited {}", folder.join(".CONFLICTS.swp").display())), "{said}");
     fs::remove_file(folder.join(".CONFLICTS.swp")).unwrap();
     assert!(project.mxd(["gc"]).ok().contains("freed: drafts of conflicts") && !folder.exists());
 }

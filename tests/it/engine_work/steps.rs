@@ -1,5 +1,5 @@
 //! `kill -9` at the steps of a snapshot, a merge, its undoing, a merge with conflicts solved by hand, a rewind, its redoing
-//! and a fork. Not at times: the program passes named points between its steps (`src/git/step.rs`), and is ended at one of
+//! and a fork. Not at times: the program passes named points between its steps (`src/git/crash_points.rs`), and is ended at one of
 //! them. After each, the next start finishes or undoes what was begun. `cargo test` ends it at every fourth point; the proof at
 //! the end of this file, which needs a debug build, at each of them.
 
@@ -18,8 +18,8 @@ use crate::engine_support::{agent, bash, done, play, root};
 use crate::git_support::{Kind, files};
 use crate::support::dice::spread;
 
-/// At how many of the steps the program is ended in `cargo test`: one in so many.
-const SOME: usize = 4;
+/// `cargo test` kills the program at one in this many steps.
+const SOME: usize = 10;
 
 /// Everything there is to a project that must not be lost, or half there.
 #[derive(Clone, Debug, PartialEq, Eq)]

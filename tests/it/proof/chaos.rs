@@ -153,13 +153,13 @@ fn play_poor(size: Size, seed: u64, budget: MicroUsd) {
 
 #[test]
 fn a_crew_gets_through_everything_that_a_model_api_can_do() {
-    let size = Size { agents: 8, steps: 3 };
+    let size = Size { agents: 5, steps: 3 };
     play(size, number("MXD_SEED", 1), None).settle();
 }
 
 #[test]
 fn a_crew_that_shares_a_budget_overspends_it_by_one_call_at_most() {
-    play_poor(Size { agents: 8, steps: 4 }, 2, MicroUsd(150_000));
+    play_poor(Size { agents: 5, steps: 4 }, 2, MicroUsd(90_000));
 }
 
 #[test]

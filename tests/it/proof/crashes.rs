@@ -109,7 +109,7 @@ fn whatever_call_it_dies_at_it_comes_to_the_same() {
     let (expected, calls) = undisturbed();
     let mut deaths = Vec::new();
     let mut dice = Dice::new(number("MXD_SEED", 1));
-    let often = usize::try_from(number("MXD_DEATHS", 5)).unwrap();
+    let often = usize::try_from(number("MXD_DEATHS", 2)).unwrap();
     deaths.extend((0..often).map(|_| vec![one(&mut dice, calls, 4)]));
     // Again while it recovers.
     deaths.push(vec![one(&mut dice, calls, 100), Death { command: 0, ..one(&mut dice, calls, 100) }]);

@@ -125,7 +125,7 @@ impl Crew {
         let asks = self.asks();
         for ask in &asks {
             let first = ask["choices"][0]["label"].as_str().unwrap_or_default();
-            assert!(["Try again", "Go on"].contains(&first), "an unexpected question: {ask:#}");
+            assert!(["Try again", "Continue"].contains(&first), "an unexpected question: {ask:#}");
             self.house.mxd(&["answer", ask["id"].as_str().unwrap(), "1"]).ok();
         }
         asks.len()

@@ -96,7 +96,8 @@ fn refuse(call: usize, (errno, words): (&'static str, &str)) -> bool {
 
 #[test]
 fn a_disk_that_refuses_for_a_while_is_named_and_the_work_goes_on_when_it_takes_again() {
-    let cases: Vec<_> = refusals().zip([200, 130, 300, 160, 240]).collect();
+    // Two of the five ways; `cargo proof` tries them all.
+    let cases: Vec<_> = refusals().zip([200, 130]).collect();
     let failures = on_every_core(&cases, |(refusal, call)| {
         assert!(refuse(*call, *refusal), "{refusal:?} was not named");
     });
@@ -124,7 +125,7 @@ fn refuse_all(calls: &[usize]) {
 fn whatever_call_the_disk_begins_to_refuse_at_it_comes_to_the_same() {
     let made = undisturbed().1[0].len() as u64;
     let mut dice = Dice::new(number("MXD_SEED", 1));
-    let calls: Vec<usize> = (0..2).map(|_| 1 + usize::try_from(dice.below(made)).unwrap()).collect();
+    let calls: Vec<usize> = (0..1).map(|_| 1 + usize::try_from(dice.below(made)).unwrap()).collect();
     refuse_all(&calls);
 }
 

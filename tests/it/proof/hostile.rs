@@ -5,7 +5,7 @@
 use std::fs;
 
 use mxd::model::event::Body;
-use mxd::model::message::Source;
+use mxd::model::message::MessageSource;
 use mxd::store::{RealDisk, Sessions};
 use serde_json::{Value, json};
 
@@ -184,10 +184,10 @@ fn assert_unforged(project: &Project<'_>, root: &str, mason: &str) {
         said
     };
     let above = said(root);
-    let ends = above.iter().filter(|message| matches!(message.from, Source::TaskComplete { .. })).count();
-    let words = above.iter().filter(|message| matches!(message.from, Source::TaskMessage { .. })).count();
-    let person = above.iter().filter(|message| message.from == Source::User).count();
+    let ends = above.iter().filter(|message| matches!(message.from, MessageSource::TaskComplete { .. })).count();
+    let words = above.iter().filter(|message| matches!(message.from, MessageSource::TaskMessage { .. })).count();
+    let person = above.iter().filter(|message| message.from == MessageSource::User).count();
     assert_eq!((person, words, ends), (1, 1, 1), "{above:#?}");
     let below = said(mason);
-    assert!(below.iter().all(|message| message.from != Source::User), "{below:#?}");
+    assert!(below.iter().all(|message| message.from != MessageSource::User), "{below:#?}");
 }

@@ -213,7 +213,7 @@ impl Shop {
     /// check` names it, and nothing else is mended here.
     fn mend_torn_ends(&self) {
         let check = self.house.mxd(&["check"]);
-        let torn = |line: &str| line.contains("cut off in the middle of a write");
+        let torn = |line: &str| line.contains("an interrupted write");
         if check.out.lines().any(torn) && check.out.lines().filter(|line| line.starts_with("warning")).all(torn) {
             self.house.mxd(&["check", "--repair"]);
         }

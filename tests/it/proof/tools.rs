@@ -127,7 +127,7 @@ fn a_worktree_that_is_deleted_while_its_agent_works_is_made_again_and_committed_
     let results = results(&project);
     assert!(results[2].0.contains("kept") && !results[2].1, "{results:?}");
     let log = project.log(TITLE);
-    assert_eq!(log.matches("had been deleted and was made again").count(), 1, "{log}");
+    assert_eq!(log.matches("had been deleted and was recreated").count(), 1, "{log}");
     let branch = project.node(TITLE)["branch"].as_str().unwrap().to_owned();
     assert_eq!(world.git(&project.path, ["show", &format!("{branch}:kept.txt")]), "kept");
 }

@@ -19,25 +19,28 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use mxd::agent::driver::{self, Keeper, Setup};
+use mxd::agent::driver::{self, FileSnapshotter, RunSetup};
 use mxd::agent::machine::Limits;
-use mxd::agent::prepare::{Toolbox, Tools, WorktreePreparer};
-use mxd::agent::prompt::{self, Card};
+use mxd::agent::prompt::{self, TaskBrief};
+use mxd::agent::segment::{SegmentTools, ToolSource, WorktreePreparer};
 use mxd::base::{Clock, IdSource, MessageId, RunId, Secret, TaskId, Timestamp};
 use mxd::engine::blobs::StoredBlobs;
 use mxd::model::conversation::Wire;
 use mxd::model::event::{AskAnswered, Body, CachePolicy, Event, Exit, SessionConfig};
 use mxd::model::live::Activity;
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::run::{Ending, RunCommand};
 use mxd::model::{Answer, Live, SessionState};
 use mxd::process::Environment;
+use mxd::provider::budget::Budget;
 use mxd::provider::http::{HttpProvider, Timeouts};
-use mxd::provider::purse::Purse;
-use mxd::provider::{Credential, Facts, Gate, Prices, Provider};
+use mxd::provider::{Credential, ModelInfo, Prices, Provider, RateGate};
 use mxd::store::writer::{Durability, Options};
 use mxd::store::{RealDisk, Store, StoreError};
-use mxd::tools::{BlobSink, Context, Cwd, Fence, Folders, Foreground, Jobs, Open, ReadTracker, Registry, Tokens};
+use mxd::tools::{
+    AllowAll, BackgroundJobs, BlobSink, CancelTokens, Cwd, Folders, Foreground, PathPolicy, ReadTracker, Registry,
+    ToolContext,
+};
 use tokio::sync::mpsc;
 
 pub use tools::{Brake, tool};
@@ -77,12 +80,12 @@ pub struct Stage {
     pub ids: IdSource,
     pub clock: Arc<dyn Clock>,
     pub provider: Arc<dyn Provider>,
-    pub gate: Arc<Gate>,
+    pub gate: Arc<RateGate>,
     pub limits: Limits,
     pub brake: Arc<Brake>,
-    pub keeper: Option<Arc<dyn Keeper>>,
+    pub keeper: Option<Arc<dyn FileSnapshotter>>,
     /// What is paid from, made anew for every run.
-    pub purse: Box<dyn Fn() -> Purse + Send + Sync>,
+    pub purse: Box<dyn Fn() -> Budget + Send + Sync>,
     pub prices: Option<Prices>,
 }
 
@@ -126,7 +129,7 @@ impl Stage {
             },
             brake: Arc::default(),
             keeper: None,
-            purse: Box::new(Purse::default),
+            purse: Box::new(Budget::default),
             prices: Some(PRICES),
         }
     }
@@ -146,7 +149,7 @@ impl Stage {
             limits: self.limits.clone(),
             brake: Arc::clone(&self.brake),
             keeper: self.keeper.clone(),
-            purse: Box::new(Purse::default),
+            purse: Box::new(Budget::default),
             prices: self.prices,
         }
     }
@@ -177,19 +180,19 @@ impl Stage {
         Store::start(options).unwrap()
     }
 
-    pub fn card(&self) -> Card {
-        Card {
+    pub fn card(&self) -> TaskBrief {
+        TaskBrief {
             task: self.task,
             title: self.title.clone(),
             description: "Do what the script says.".to_owned(),
-            above: None,
+            parent: None,
             branch: None,
             folder: "/project".into(),
             budget: None,
         }
     }
 
-    pub fn message(&self, from: Source, body: &str) -> Message {
+    pub fn message(&self, from: MessageSource, body: &str) -> Message {
         Message::new(MessageId::fresh(&self.ids), self.clock.now(), from, body)
     }
 
@@ -209,15 +212,15 @@ impl Stage {
         let limits = mxd::tools::Limits::default();
         let shown = Arc::clone(&live);
         let registry = Arc::new(tools::registry(self.ledger(), Arc::clone(&self.brake)));
-        let context = Context {
+        let context = ToolContext {
             registry: Arc::clone(&registry),
-            gate: Arc::new(Open),
-            fence: Arc::new(Fence::new(&root).unwrap()),
+            gate: Arc::new(AllowAll),
+            path_policy: Arc::new(PathPolicy::new(&root).unwrap()),
             cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),
-            jobs: Jobs::new(completed, Arc::clone(&blobs), limits.output_bytes),
+            jobs: BackgroundJobs::new(completed, Arc::clone(&blobs), limits.output_bytes),
             foreground: Arc::new(Foreground::default()),
-            tokens: Tokens::default(),
+            tokens: CancelTokens::default(),
             live: Arc::new(move |update: Live| shown.lock().unwrap().push(update)),
             blobs,
             environment: Environment::new(),
@@ -235,9 +238,9 @@ impl Stage {
                 max_output: 4_096,
                 effort: None,
             },
-            card: self.card(),
+            brief: self.card(),
             worktree: root,
-            toolbox: Arc::new(Fixed(Arc::clone(&registry))),
+            tool_source: Arc::new(Fixed(Arc::clone(&registry))),
             notes: Vec::new(),
             cwd: Arc::clone(&context.cwd),
             tools: Mutex::default(),
@@ -245,30 +248,30 @@ impl Stage {
             clock: Arc::clone(&self.clock),
         };
         let window = self.limits.window.unwrap_or(200_000);
-        let setup = Setup {
+        let setup = RunSetup {
             task: self.task,
             run: RunId::fresh(&self.ids),
             store: store.clone(),
             provider: Arc::clone(&self.provider),
             gate: Arc::clone(&self.gate),
             late_catalogue: None,
-            facts: Facts { window, max_output: 4_096, prices: self.prices },
+            facts: ModelInfo { window, max_output: 4_096, prices: self.prices },
             tools: context,
             preparer: Arc::new(preparer),
-            keeper: self.keeper.clone(),
-            purse: (self.purse)(),
+            snapshotter: self.keeper.clone(),
+            budget: (self.purse)(),
             limits: self.limits.clone(),
             ids: self.ids.clone(),
             clock: Arc::clone(&self.clock),
             events,
             completions,
-            rest: driver::Rest::Stay,
+            when_idle: driver::WhenIdle::Wait,
         };
         Running { drive: Box::pin(driver::drive(setup, inbox)), mailbox, store, task: self.task, seen, live, shown: 0 }
     }
 
     /// Writes a message into the session while no run is alive.
-    pub async fn leave(&self, from: Source, body: &str) {
+    pub async fn leave(&self, from: MessageSource, body: &str) {
         self.store().append(self.task, None, self.message(from, body)).await.unwrap();
     }
 
@@ -285,9 +288,9 @@ impl Stage {
 /// Tools that never change.
 struct Fixed(Arc<Registry>);
 
-impl Toolbox for Fixed {
-    fn open(&self) -> BoxFuture<'_, Tools> {
-        Box::pin(async { Tools { registry: Arc::clone(&self.0), notes: Vec::new() } })
+impl ToolSource for Fixed {
+    fn open(&self) -> BoxFuture<'_, SegmentTools> {
+        Box::pin(async { SegmentTools { registry: Arc::clone(&self.0), notes: Vec::new() } })
     }
 }
 
@@ -359,7 +362,7 @@ impl Running {
             match self.drive.as_mut().poll(cx) {
                 Poll::Ready(ending) => match ending.unwrap() {
                     Ending::Exited(exit) => Poll::Ready(self.take(Some(exit))),
-                    Ending::Resting => unreachable!("it was told to stay"),
+                    Ending::Idle => unreachable!("it was told to stay"),
                 },
                 Poll::Pending => {
                     let news = self.take(None);
@@ -411,7 +414,7 @@ impl Running {
     /// Sends a message and tells the run.
     pub async fn deliver(&self, message: Message) {
         let event = self.store.append(self.task, None, message).await.unwrap();
-        let _ = self.mailbox.send(RunCommand::Hear(event));
+        let _ = self.mailbox.send(RunCommand::Deliver(event));
     }
 
     /// Answers the Ask that stands.
@@ -419,6 +422,6 @@ impl Running {
         let state = self.store.sessions().active(self.task).unwrap().state();
         let id = state.asks.iter().next().expect("nothing is asked").id;
         let event = self.store.append(self.task, None, Body::from(AskAnswered { id, answer })).await.unwrap();
-        let _ = self.mailbox.send(RunCommand::Hear(event));
+        let _ = self.mailbox.send(RunCommand::Deliver(event));
     }
 }

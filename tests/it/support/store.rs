@@ -15,7 +15,7 @@ use mxd::model::event::{
     ToolResult, TurnEnded,
 };
 use mxd::model::fold::SessionState;
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::usage::{Tokens, Usage};
 use mxd::store::disk::Disk;
 use mxd::store::writer::Options;
@@ -140,7 +140,7 @@ pub fn text(text: impl Into<String>) -> Body {
 }
 
 pub fn message(id: MessageId, body: impl Into<String>) -> Body {
-    Message::new(id, Timestamp::EPOCH, Source::User, body).into()
+    Message::new(id, Timestamp::EPOCH, MessageSource::User, body).into()
 }
 
 pub fn usage(model: &str, output: u64, cost: Option<u64>) -> Body {

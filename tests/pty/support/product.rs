@@ -67,7 +67,7 @@ pub fn open(world: &World, columns: u16, rows: u16) -> Session {
 /// Opens the screen beside another that has the project, and waits until it is there.
 pub fn look_on(world: &World, columns: u16, rows: u16) -> Session {
     let session = Session::start(world, mxd(), &[], columns, rows);
-    session.wait_for_text("another mxd works on this project: from here it is only watched");
+    session.wait_for_text("Read-only: another mxd is running this project");
     assert!(session.is_raw(), "the program has the terminal");
     session
 }
@@ -83,8 +83,7 @@ impl Session {
     /// Leaves the composer for the tasks.
     #[track_caller]
     pub fn focus_tasks(&mut self) {
-        self.press("esc");
-        self.wait_for_text("n new task");
+        self.focus("n new task");
     }
 
     /// Selects the task with this title, on a screen wide enough for all panes.

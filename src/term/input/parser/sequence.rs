@@ -1,50 +1,50 @@
-//! Escape sequences: what each one of them means.
+//! Parses escape sequences.
 //!
-//! A sequence is recognised by its shape first and by its meaning second, so that one nobody knows is skipped as a whole.
+//! A sequence is recognised by its shape first and its meaning second, so that an unknown one is skipped as a whole.
 
-use super::{ESC, Front, key};
+use super::{ESC, Token, key};
 use crate::base::keys::{Input, Key, KeyCode, Modifiers, Mouse, MouseButton, MouseKind};
-use crate::term::input::Heard;
-use crate::term::query::{Answer, Rgb};
+use crate::term::input::ReaderEvent;
+use crate::term::query::{QueryReply, Rgb};
 
-/// How many bytes precede what the functions below are given.
+/// Length of the introducer, such as `ESC [`.
 const INTRODUCER: usize = 2;
 
-/// Understands what follows `ESC [`.
-pub(super) fn control(rest: &[u8]) -> Front {
-    // The Linux console writes its first function keys as no other terminal does.
+/// Parses what follows `ESC [`.
+pub(super) fn parse_control(rest: &[u8]) -> Token {
+    // The Linux console has its own form for F1 to F5.
     if let [b'[', after @ ..] = rest {
         return match after {
-            [] => Front::Partial,
+            [] => Token::Partial,
             [letter @ b'A'..=b'E', ..] => key(INTRODUCER + 2, Key::plain(KeyCode::F(letter - b'A' + 1))),
-            _ => Front::Whole(INTRODUCER + 1, None),
+            _ => Token::Complete(INTRODUCER + 1, None),
         };
     }
     let parameters = rest.iter().take_while(|byte| (0x30..=0x3f).contains(*byte)).count();
-    let between = rest[parameters..].iter().take_while(|byte| (0x20..=0x2f).contains(*byte)).count();
-    let Some(&last) = rest.get(parameters + between) else { return Front::Partial };
-    let length = INTRODUCER + parameters + between + 1;
+    let intermediates = rest[parameters..].iter().take_while(|byte| (0x20..=0x2f).contains(*byte)).count();
+    let Some(&last) = rest.get(parameters + intermediates) else { return Token::Partial };
+    let length = INTRODUCER + parameters + intermediates + 1;
     if !(0x40..=0x7e).contains(&last) {
-        // Not a sequence after all. What breaks it may begin the next one.
-        return Front::Whole(length - 1, None);
+        // Not a sequence. The byte that breaks it may begin the next one.
+        return Token::Complete(length - 1, None);
     }
-    let (parameters, between) = (&rest[..parameters], &rest[parameters..parameters + between]);
-    let Ok(text) = std::str::from_utf8(parameters) else { return Front::Whole(length, None) };
+    let (parameters, intermediates) = (&rest[..parameters], &rest[parameters..parameters + intermediates]);
+    let Ok(text) = std::str::from_utf8(parameters) else { return Token::Complete(length, None) };
     if last == b'~' && text == "200" {
-        return Front::PasteStart(length);
+        return Token::PasteStart(length);
     }
-    Front::Whole(length, meaning(text, between, last))
+    Token::Complete(length, parse_event(text, intermediates, last))
 }
 
-fn meaning(text: &str, between: &[u8], last: u8) -> Option<Heard> {
-    let input = |input| Some(Heard::Input(input));
+fn parse_event(text: &str, intermediates: &[u8], last: u8) -> Option<ReaderEvent> {
+    let input = |input| Some(ReaderEvent::Input(input));
     if let Some(text) = text.strip_prefix('?') {
-        return answer(text, between, last).map(Heard::Answer);
+        return parse_reply(text, intermediates, last).map(ReaderEvent::Reply);
     }
     if let Some(text) = text.strip_prefix('<') {
-        return mouse(text, last).map(|mouse| Heard::Input(Input::Mouse(mouse)));
+        return parse_mouse(text, last).map(|mouse| ReaderEvent::Input(Input::Mouse(mouse)));
     }
-    if !between.is_empty() || text.starts_with(['>', '=']) {
+    if !intermediates.is_empty() || text.starts_with(['>', '=']) {
         return None;
     }
     match last {
@@ -62,11 +62,11 @@ fn meaning(text: &str, between: &[u8], last: u8) -> Option<Heard> {
         b'u' => kitty_code(parameters.number(0)?)?,
         b'~' => match parameters.number(0)? {
             27 => return other_key(&parameters),
-            number => numbered(number)?,
+            number => key_for_number(number)?,
         },
-        // A report of the cursor ends in the same letter; it was not asked for and says a row.
+        // A cursor position report ends in the same letter, with a row other than 1 as its first parameter.
         b'R' if parameters.number(0).is_some_and(|row| row != 1) => return None,
-        letter => lettered(letter)?,
+        letter => key_for_letter(letter)?,
     };
     input(Input::Key(Key::new(code, mods)))
 }
@@ -91,13 +91,13 @@ impl<'a> Parameters<'a> {
         self.number(1).and_then(|bits| u16::try_from(bits).ok()).map_or(Modifiers::NONE, Modifiers::from_report)
     }
 
-    /// Tells whether this says that a key was let go.
+    /// Returns true for a key release.
     fn is_release(&self) -> bool {
         self.part(1, 1) == Some(3)
     }
 }
 
-fn lettered(letter: u8) -> Option<KeyCode> {
+fn key_for_letter(letter: u8) -> Option<KeyCode> {
     Some(match letter {
         b'A' => KeyCode::Up,
         b'B' => KeyCode::Down,
@@ -113,7 +113,7 @@ fn lettered(letter: u8) -> Option<KeyCode> {
     })
 }
 
-fn numbered(number: u32) -> Option<KeyCode> {
+fn key_for_number(number: u32) -> Option<KeyCode> {
     let function = |base: u32, offset: u8| u8::try_from(number - base).ok().map(|n| KeyCode::F(n + offset));
     match number {
         1 | 7 => Some(KeyCode::Home),
@@ -122,7 +122,7 @@ fn numbered(number: u32) -> Option<KeyCode> {
         4 | 8 => Some(KeyCode::End),
         5 => Some(KeyCode::PageUp),
         6 => Some(KeyCode::PageDown),
-        // The gaps are the terminal's of 1983.
+        // The gaps come from the VT220.
         11..=15 => function(11, 1),
         17..=21 => function(17, 6),
         23..=26 => function(23, 11),
@@ -132,14 +132,14 @@ fn numbered(number: u32) -> Option<KeyCode> {
     }
 }
 
-/// A key in the form `27 ; modifiers ; character`.
-fn other_key(parameters: &Parameters<'_>) -> Option<Heard> {
+/// xterm's modifyOtherKeys form: `27 ; modifiers ; character`.
+fn other_key(parameters: &Parameters<'_>) -> Option<ReaderEvent> {
     let code = kitty_code(parameters.number(2)?)?;
-    Some(Heard::Input(Input::Key(Key::new(code, parameters.modifiers()))))
+    Some(ReaderEvent::Input(Input::Key(Key::new(code, parameters.modifiers()))))
 }
 
-/// The keys of the numeric block, from 57399 on.
-const NUMERIC_BLOCK: [KeyCode; 28] = [
+/// The keypad keys, from 57399 on.
+const KEYPAD: [KeyCode; 28] = [
     KeyCode::Char('0'),
     KeyCode::Char('1'),
     KeyCode::Char('2'),
@@ -177,26 +177,26 @@ fn kitty_code(number: u32) -> Option<KeyCode> {
         9 => Some(KeyCode::Tab),
         8 | 127 => Some(KeyCode::Backspace),
         57376..=57398 => u8::try_from(number - 57376).ok().map(|n| KeyCode::F(n + 13)),
-        57399..=57426 => NUMERIC_BLOCK.get(usize::try_from(number - 57399).ok()?).copied(),
-        // Media keys, lock keys and modifiers on their own.
+        57399..=57426 => KEYPAD.get(usize::try_from(number - 57399).ok()?).copied(),
+        // Media keys, lock keys and lone modifiers.
         57344..=63743 => None,
         _ => char::from_u32(number).filter(|char| !char.is_control()).map(KeyCode::Char),
     }
 }
 
-fn answer(text: &str, between: &[u8], last: u8) -> Option<Answer> {
-    match (between, last, text) {
-        (b"", b'u', _) => Some(Answer::KittyKeys),
-        (b"", b'c', _) => Some(Answer::End),
-        (b"", b'n', "997;1") => Some(Answer::Dark(true)),
-        (b"", b'n', "997;2") => Some(Answer::Dark(false)),
-        // Set or not set, but known; the other numbers say that it is unknown or fixed.
-        (b"$", b'y', "2026;1" | "2026;2") => Some(Answer::SynchronizedOutput),
+fn parse_reply(text: &str, intermediates: &[u8], last: u8) -> Option<QueryReply> {
+    match (intermediates, last, text) {
+        (b"", b'u', _) => Some(QueryReply::KittyKeys),
+        (b"", b'c', _) => Some(QueryReply::End),
+        (b"", b'n', "997;1") => Some(QueryReply::Dark(true)),
+        (b"", b'n', "997;2") => Some(QueryReply::Dark(false)),
+        // Set or reset; the other values mean unknown or fixed.
+        (b"$", b'y', "2026;1" | "2026;2") => Some(QueryReply::SynchronizedOutput),
         _ => None,
     }
 }
 
-fn mouse(text: &str, last: u8) -> Option<Mouse> {
+fn parse_mouse(text: &str, last: u8) -> Option<Mouse> {
     let pressed = match last {
         b'M' => true,
         b'm' => false,
@@ -227,43 +227,43 @@ fn mouse(text: &str, last: u8) -> Option<Mouse> {
     Some(Mouse { kind, column: column.saturating_sub(1), row: row.saturating_sub(1), mods })
 }
 
-/// Understands what follows `ESC O`.
-pub(super) fn single_shift(rest: &[u8]) -> Front {
-    let Some(&letter) = rest.first() else { return Front::Partial };
+/// Parses what follows `ESC O`.
+pub(super) fn parse_single_shift(rest: &[u8]) -> Token {
+    let Some(&letter) = rest.first() else { return Token::Partial };
     let code = match letter {
         b'M' => Some(KeyCode::Enter),
         b'I' => Some(KeyCode::Tab),
         b'X' => Some(KeyCode::Char('=')),
         b'j'..=b'y' => Some(KeyCode::Char(char::from(letter - b'j' + b'*'))),
-        letter => lettered(letter),
+        letter => key_for_letter(letter),
     };
     match code {
         Some(code) => key(INTRODUCER + 1, Key::plain(code)),
-        // Not a sequence: O was pressed with alt, and something after it.
+        // Not a sequence: Alt-O, followed by another key.
         None => key(INTRODUCER, Key::alt('O')),
     }
 }
 
-/// Understands a control string with its introducer. Only colours are of interest.
-pub(super) fn string(bytes: &[u8]) -> Front {
+/// Parses a control string with its introducer. Only colour replies are of interest.
+pub(super) fn parse_string(bytes: &[u8]) -> Token {
     let body = &bytes[INTRODUCER..];
-    let Some(at) = body.iter().position(|byte| matches!(*byte, ESC | 0x07)) else { return Front::Partial };
+    let Some(at) = body.iter().position(|byte| matches!(*byte, ESC | 0x07)) else { return Token::Partial };
     let length = match &body[at..] {
         [0x07, ..] => INTRODUCER + at + 1,
         [ESC, b'\\', ..] => INTRODUCER + at + 2,
-        [ESC] => return Front::Partial,
-        // Another sequence begins: this one was cut.
+        [ESC] => return Token::Partial,
+        // Another sequence begins: this one was cut off.
         _ => INTRODUCER + at,
     };
-    let heard = std::str::from_utf8(&body[..at]).ok().filter(|_| bytes[1] == b']').and_then(colour);
-    Front::Whole(length, heard.map(Heard::Answer))
+    let reply = std::str::from_utf8(&body[..at]).ok().filter(|_| bytes[1] == b']').and_then(parse_colour);
+    Token::Complete(length, reply.map(ReaderEvent::Reply))
 }
 
-fn colour(text: &str) -> Option<Answer> {
+fn parse_colour(text: &str) -> Option<QueryReply> {
     let (number, colour) = text.split_once(';')?;
     match number {
-        "10" => Rgb::parse(colour).map(Answer::Foreground),
-        "11" => Rgb::parse(colour).map(Answer::Background),
+        "10" => Rgb::parse(colour).map(QueryReply::Foreground),
+        "11" => Rgb::parse(colour).map(QueryReply::Background),
         _ => None,
     }
 }

@@ -5,9 +5,9 @@ use mxd::base::{Json, MessageId, MicroUsd, TurnId};
 use mxd::model::Content;
 use mxd::model::conversation::{ToolUse, Wire};
 use mxd::model::event::{BudgetScope, CachePolicy, SessionConfig, StopReason, SystemPrompt, ToolResult, Verdict};
-use mxd::model::message::{Message, Source};
+use mxd::model::message::{Message, MessageSource};
 use mxd::model::usage::{Tokens, Usage};
-use mxd::provider::purse::BudgetVerdict;
+use mxd::provider::budget::BudgetVerdict;
 use mxd::provider::{ApiError, ErrorClass, Response, ResponseBlock};
 use mxd::tools::{self, names};
 
@@ -28,8 +28,9 @@ impl World {
             self.epoch += 1;
             self.last_request.clear();
         }
-        let work_context = context
-            .then(|| Message::new(MessageId::fresh(&self.ids), Self::now(), Source::WorkContext, "where you are"));
+        let work_context = context.then(|| {
+            Message::new(MessageId::fresh(&self.ids), Self::now(), MessageSource::WorkContext, "where you are")
+        });
         Prepared { config, work_context }
     }
 
@@ -176,7 +177,7 @@ impl World {
         let is_done = call.name == names::wire(names::DONE);
         let control = if is_done && self.chance(70) {
             self.tally.dones += 1;
-            Some(tools::Control::Done { verdict: Verdict::Passed, result: "ok".to_owned() })
+            Some(tools::ControlRequest::Done { verdict: Verdict::Passed, result: "ok".to_owned() })
         } else {
             if is_done {
                 result.is_error = true;

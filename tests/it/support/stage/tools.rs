@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mxd::engine::tools::control::{Done, Yield};
 use mxd::model::Image;
-use mxd::tools::{Call, Effect, Handler, Registry, Reply, Typed, names};
+use mxd::tools::{Call, Handler, Registry, Reply, ToolEffect, TypedTool, names};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::{Barrier, watch};
@@ -43,7 +43,7 @@ fn write(ledger: &PathBuf, call: &str, text: &str) {
 impl Handler for Note {
     const NAME: &'static str = "note";
     const DESCRIPTION: &'static str = "Write a text into the ledger.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"text":"a"}"#;
     type Input = TextInput;
 
@@ -61,7 +61,7 @@ struct Echo;
 impl Handler for Echo {
     const NAME: &'static str = "echo";
     const DESCRIPTION: &'static str = "Returns its text.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"text":"a"}"#;
     type Input = TextInput;
 
@@ -75,7 +75,7 @@ struct Fail;
 impl Handler for Fail {
     const NAME: &'static str = "fail";
     const DESCRIPTION: &'static str = "Fails.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"text":"a"}"#;
     type Input = TextInput;
 
@@ -90,7 +90,7 @@ struct Picture;
 impl Handler for Picture {
     const NAME: &'static str = "picture";
     const DESCRIPTION: &'static str = "Returns a picture.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"text":"a"}"#;
     type Input = TextInput;
 
@@ -109,7 +109,7 @@ struct Slow(PathBuf, Arc<Brake>);
 impl Handler for Slow {
     const NAME: &'static str = "slow";
     const DESCRIPTION: &'static str = "Takes its time.";
-    const EFFECT: Effect = Effect::Opaque;
+    const EFFECT: ToolEffect = ToolEffect::Opaque;
     const EXAMPLE: &'static str = r#"{"text":"a"}"#;
     type Input = TextInput;
 
@@ -132,7 +132,7 @@ struct Meet(Barrier);
 impl Handler for Meet {
     const NAME: &'static str = "meet";
     const DESCRIPTION: &'static str = "Waits for another call of this tool.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     const EXAMPLE: &'static str = r#"{"text":"a"}"#;
     type Input = TextInput;
 
@@ -145,13 +145,13 @@ impl Handler for Meet {
 /// Returns every tool of the tests.
 pub(super) fn registry(ledger: PathBuf, brake: Arc<Brake>) -> Registry {
     let mut registry = Registry::default();
-    registry.add(Arc::new(Typed::new(Note(ledger.clone())))).unwrap();
-    registry.add(Arc::new(Typed::new(Echo))).unwrap();
-    registry.add(Arc::new(Typed::new(Meet(Barrier::new(2))))).unwrap();
-    registry.add(Arc::new(Typed::new(Fail))).unwrap();
-    registry.add(Arc::new(Typed::new(Picture))).unwrap();
-    registry.add(Arc::new(Typed::new(Slow(ledger, brake)))).unwrap();
-    registry.add(Arc::new(Typed::new(Yield))).unwrap();
-    registry.add(Arc::new(Typed::new(Done { check: None }))).unwrap();
+    registry.add(Arc::new(TypedTool::new(Note(ledger.clone())))).unwrap();
+    registry.add(Arc::new(TypedTool::new(Echo))).unwrap();
+    registry.add(Arc::new(TypedTool::new(Meet(Barrier::new(2))))).unwrap();
+    registry.add(Arc::new(TypedTool::new(Fail))).unwrap();
+    registry.add(Arc::new(TypedTool::new(Picture))).unwrap();
+    registry.add(Arc::new(TypedTool::new(Slow(ledger, brake)))).unwrap();
+    registry.add(Arc::new(TypedTool::new(Yield))).unwrap();
+    registry.add(Arc::new(TypedTool::new(Done { check: None }))).unwrap();
     registry
 }

@@ -1,0 +1,151 @@
+//! Startup of the UI: takes over the terminal, waits for the engine, then starts the event loop. Keys typed meanwhile
+//! are queued.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use jiff::tz::TimeZone;
+use tokio::sync::mpsc;
+
+use super::{End, Options, Screen, StateFiles, terminal_env};
+use crate::app::latest_query::LatestWins;
+use crate::app::state_file::StateFile;
+use crate::app::themes::Themes;
+use crate::app::{drafts, loaders, reviews};
+use crate::base::Fault;
+use crate::engine::Handle;
+use crate::engine::query::ModelSource;
+use crate::engine::snapshot::Snapshot;
+use crate::engine::update::Level;
+use crate::term::{Options as TermOptions, Terminal};
+use crate::theme::{Appearance, Theme};
+use crate::ui::keymap::Problem;
+use crate::ui::{self, Model, Setup};
+
+/// Time after which a splash screen is shown.
+const SPLASH_DELAY: Duration = Duration::from_millis(150);
+
+/// The UI before the engine is open. Dropping it restores the terminal.
+pub struct StartingScreen {
+    terminal: Terminal,
+    options: Options,
+}
+
+/// The loaded theme.
+struct LoadedTheme {
+    theme: Theme,
+    themes: Themes,
+    appearance: Appearance,
+    zone: TimeZone,
+    problems: Vec<String>,
+}
+
+/// Takes over the terminal. Must be called inside a runtime.
+pub fn open(options: Options) -> Result<StartingScreen, Fault> {
+    let term_options = TermOptions { mouse: options.settings.mouse, ..TermOptions::default() };
+    let terminal = Terminal::open(terminal_env(), term_options)?;
+    Ok(StartingScreen::over(terminal, options))
+}
+
+impl StartingScreen {
+    pub(super) fn over(terminal: Terminal, options: Options) -> Self {
+        Self { terminal, options }
+    }
+
+    /// Waits for `work`. Shows `text` on a splash screen if that takes a while.
+    pub async fn until<T>(&mut self, text: &str, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::time::sleep(SPLASH_DELAY) => {}
+        }
+        self.terminal.draw(|frame| ui::view_splash(text, frame));
+        work.await
+    }
+
+    /// Restores the terminal.
+    pub async fn close(self) {
+        self.terminal.close().await;
+    }
+
+    async fn load_theme(&mut self) -> LoadedTheme {
+        let dark = self.terminal.wait_for_replies().await.is_dark().unwrap_or(true);
+        let appearance = if dark { Appearance::Dark } else { Appearance::Light };
+        let themes = Themes::new(self.options.home.root().join("themes"));
+        let (theme, problems) = themes.load(&self.options.settings.theme, appearance);
+        self.options.settings.themes = themes.names();
+        LoadedTheme { theme, themes, appearance, zone: self.options.zone.clone(), problems }
+    }
+
+    fn model(&self, snapshot: Snapshot) -> (Model, Vec<Problem>) {
+        let options = &self.options;
+        let folder = options.home.project(options.project.id);
+        let mut drafts = drafts::load(&folder.drafts());
+        if let Some(suggestion) = options.suggestion.filter(|_| drafts.messages.is_empty()) {
+            drafts.messages.push((snapshot.root, suggestion.to_owned()));
+        }
+        let reviews = reviews::load(&folder.reviews());
+        let settings = options.settings.clone();
+        Model::new(Setup { snapshot, keys: options.keys.clone(), settings, drafts, reviews })
+    }
+
+    /// Runs the UI on an engine until it ends. Always restores the terminal.
+    pub async fn run(self, handle: Handle) -> Result<End, Fault> {
+        Box::pin(self.run_on(handle)).await
+    }
+
+    async fn run_on(mut self, handle: Handle) -> Result<End, Fault> {
+        let loaded = self.load_theme().await;
+        let (snapshot, watcher) = handle.subscribe().await?;
+        self.options.settings.models = loaders::models(handle.clone(), ModelSource::Known).await;
+        let (model, key_problems) = self.model(snapshot);
+        let Self { terminal, options, .. } = self;
+        let LoadedTheme { theme, mut themes, appearance, zone, problems } = loaded;
+        let (theme_changed, theme_changes) = mpsc::unbounded_channel();
+        themes.watch(theme_changed);
+        let folder = options.home.project(options.project.id);
+        let owns_files = options.settings.read_only.is_none();
+        let files =
+            || StateFiles { drafts: StateFile::new(folder.drafts()), reviews: StateFile::new(folder.reviews()) };
+        let (loop_events, results) = mpsc::unbounded_channel();
+        let mut screen = Screen {
+            model,
+            theme,
+            themes,
+            appearance,
+            zone,
+            terminal,
+            watcher,
+            state_files: owns_files.then(files),
+            searches: LatestWins::default(),
+            files: LatestWins::default(),
+            marked: futures::future::ready(()).boxed().shared(),
+            saved: futures::future::ready(()).boxed().shared(),
+            loop_events,
+            end: None,
+            is_warm: false,
+            warned_about_notify: Arc::default(),
+            handle,
+            options,
+        };
+        for problem in problems {
+            screen.show_notice(Level::Warning, problem);
+        }
+        for problem in key_problems {
+            let place = screen.options.key_places.get(problem.name()).map(|place| format!("{place}: "));
+            screen.show_notice(Level::Warning, format!("{}{problem}", place.unwrap_or_default()));
+        }
+        for (level, text) in std::mem::take(&mut screen.options.greeting) {
+            screen.show_notice(level, text);
+        }
+        let end = screen.run_loop(results, theme_changes).await;
+        screen.terminal.close().await;
+        if let Some(StateFiles { drafts, reviews }) = screen.state_files {
+            drafts.close().await;
+            reviews.close().await;
+        }
+        end
+    }
+}

@@ -1,0 +1,78 @@
+//! Problems of profiles, one message each.
+
+use crate::config::problem::Severity;
+
+/// A kind of problem.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileProblemKind {
+    #[error("cannot read the file: {0}")]
+    Unreadable(String),
+    #[error("the file is larger than the limit of {0} KiB")]
+    TooLong(usize),
+    #[error("it is a link to a file outside the repository and is ignored; copy the file instead")]
+    LeadsOut,
+    #[error("the file is not UTF-8 text; save it as UTF-8")]
+    NotUtf8,
+    #[error("{0}")]
+    FrontMatter(&'static str),
+    #[error(
+        "\"{0}\" is not a valid profile name: use up to 64 letters, digits, - _ and ., starting with a letter or digit"
+    )]
+    Name(String),
+    #[error("there is neither a description nor a prompt: write the prompt below the second ---")]
+    Empty,
+    #[error("{0} is set twice; keep one line")]
+    Twice(&'static str),
+    #[error("{field} must be {expected}")]
+    Wrong { field: &'static str, expected: &'static str },
+    #[error("there is no field {key}; did you mean {nearest}?")]
+    UnknownField { key: String, nearest: &'static str },
+    #[error("{0} has no meaning here and is ignored")]
+    Unused(String),
+    #[error(
+        "a repository's profile may not choose an auth group: it decides whose account pays and which provider sees the code; remove the line, or move the profile to your own folder"
+    )]
+    AuthInRepository,
+    #[error("there is no tool {name}{}", did_you_mean(.nearest.as_deref()))]
+    NoTool { name: String, nearest: Option<String> },
+    #[error("the tool {0} does not exist here and is ignored")]
+    ForeignTool(String),
+    #[error("{0}: a tool is allowed as a whole or not at all; write only its name")]
+    PartOfATool(String),
+    #[error("{0} cannot be disallowed: an agent needs it to finish its work")]
+    Needed(String),
+    #[error("another file in this folder already has the name \"{0}\"; rename one of them")]
+    SameName(String),
+    #[error(
+        "\"{name}\" is also the name of {taken}, which a repository's profile cannot replace: this one is only available as project:{name}; rename it"
+    )]
+    Hidden { name: String, taken: &'static str },
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean {name}?"))
+}
+
+impl ProfileProblemKind {
+    /// An error makes the profile unusable. There is no fallback.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::Unused(_) | Self::ForeignTool(_) | Self::Hidden { .. } => Severity::Warning,
+            Self::Unreadable(_)
+            | Self::TooLong(_)
+            | Self::LeadsOut
+            | Self::NotUtf8
+            | Self::FrontMatter(_)
+            | Self::Name(_)
+            | Self::Empty
+            | Self::Twice(_)
+            | Self::Wrong { .. }
+            | Self::UnknownField { .. }
+            | Self::AuthInRepository
+            | Self::NoTool { .. }
+            | Self::PartOfATool(_)
+            | Self::Needed(_)
+            | Self::SameName(_) => Severity::Error,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Queues requests to the engine and keeps their order. A new task uses the profiles as they are at that moment, so
+//! the driver reads the profile files before it creates one. Requests that arrive meanwhile wait.
+
+use std::collections::VecDeque;
+
+use tokio::sync::oneshot;
+
+use super::{Driver, Incoming};
+use crate::base::Fault;
+use crate::engine::agent_port::{AgentCall, AgentRequest};
+use crate::engine::command::{Actor, Command, CommandId, Outcome};
+use crate::engine::machine::Input;
+use crate::engine::profiles::Profiles;
+use crate::engine::query::{TreeAnswer, TreeQuery};
+use crate::engine::update::Update;
+
+/// A command or query, with the channel for the answer.
+#[expect(clippy::large_enum_variant, reason = "the queue is short, and mostly of commands")]
+pub(super) enum EngineRequest {
+    Command { actor: Actor, command: Command, answer: oneshot::Sender<Result<Outcome, Fault>> },
+    Query { query: TreeQuery, answer: oneshot::Sender<Result<TreeAnswer, Fault>> },
+}
+
+impl EngineRequest {
+    fn creates_task(&self) -> bool {
+        matches!(self, Self::Command { command: Command::Create { .. }, .. })
+    }
+}
+
+impl From<AgentRequest> for EngineRequest {
+    fn from(request: AgentRequest) -> Self {
+        let actor = Actor::Agent(request.task);
+        match request.call {
+            AgentCall::Command { command, answer } => Self::Command { actor, command, answer },
+            AgentCall::Query { query, answer } => Self::Query { query, answer },
+        }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct RequestQueue {
+    waiting: VecDeque<EngineRequest>,
+    profiles: ProfilesState,
+}
+
+/// Whether the profiles were read for the first request in the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ProfilesState {
+    #[default]
+    Unread,
+    Reading,
+    Read,
+}
+
+impl Driver {
+    pub(super) fn on_request(&mut self, request: EngineRequest) {
+        self.requests.waiting.push_back(request);
+        self.drain_requests();
+    }
+
+    pub(super) fn on_profiles_read(&mut self, profiles: Option<Profiles>) {
+        self.requests.profiles = ProfilesState::Read;
+        if profiles.is_some_and(|profiles| self.machine.set_profiles(profiles)) {
+            self.ctx.feed.publish(&Update::Project { project: Box::new(self.machine.project()) });
+        }
+        self.drain_requests();
+    }
+
+    fn drain_requests(&mut self) {
+        while let Some(first) = self.requests.waiting.front() {
+            match self.requests.profiles {
+                ProfilesState::Reading => return,
+                ProfilesState::Unread if first.creates_task() => return self.read_profiles(),
+                ProfilesState::Unread | ProfilesState::Read => {}
+            }
+            self.requests.profiles = ProfilesState::Unread;
+            match self.requests.waiting.pop_front() {
+                Some(EngineRequest::Command { actor, command, answer }) => {
+                    self.last_command += 1;
+                    let id = CommandId(self.last_command);
+                    self.replies.insert(id, answer);
+                    self.step(Input::Command { id, actor, command });
+                }
+                Some(EngineRequest::Query { query, answer }) => drop(answer.send(self.machine.query(&query))),
+                None => return,
+            }
+        }
+    }
+
+    fn read_profiles(&mut self) {
+        self.requests.profiles = ProfilesState::Reading;
+        let ctx = std::sync::Arc::clone(&self.ctx);
+        tokio::spawn(async move {
+            let reader = std::sync::Arc::clone(&ctx);
+            let read = tokio::task::spawn_blocking(move || reader.profiles()).await;
+            let _ = ctx.incoming.send(Incoming::Profiles(read.ok()));
+        });
+    }
+}

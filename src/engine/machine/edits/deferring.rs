@@ -1,0 +1,139 @@
+//! Closing, resetting and deleting tasks whose runs have to end first. The affected tasks are held meanwhile, so that
+//! no run starts there.
+
+use crate::base::{Fault, TaskId, Timestamp};
+use crate::engine::command::Actor;
+use crate::engine::machine::slot::{Hold, Slot};
+use crate::engine::machine::{Machine, Origin, TaskRuntime};
+use crate::model::event::InterruptReason;
+
+/// A change that removes a task's worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine::machine) enum Removal {
+    Close,
+    Reset,
+    Delete,
+}
+
+/// A change that waits for runs to end.
+#[derive(Debug)]
+pub(in crate::engine::machine) struct Deferred {
+    origin: Origin,
+    task: TaskId,
+    removal: Removal,
+    /// The tasks that it holds. They are stored because a failed save of a move may take one out of the subtree again.
+    held: Vec<TaskId>,
+}
+
+/// An obstacle that a removal has to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Obstacle {
+    None,
+    /// Its run is ending, or the end is being written.
+    Ending,
+    /// It has a run, or waits for a slot.
+    Working,
+    Changing,
+}
+
+impl Removal {
+    /// Returns true if the change stops running agents. Closing a running task is more likely a mistake.
+    fn stops_agents(self) -> bool {
+        match self {
+            Self::Reset | Self::Delete => true,
+            Self::Close => false,
+        }
+    }
+}
+
+impl Machine {
+    /// Returns the tasks whose runs have to end first.
+    fn affected_tasks(&self, task: TaskId, removal: Removal) -> Vec<TaskId> {
+        match removal {
+            Removal::Reset => vec![task],
+            Removal::Close | Removal::Delete => self.tree.walk(task).map(|node| node.id).collect(),
+        }
+    }
+
+    fn obstacle(&self, task: TaskId) -> Obstacle {
+        let Some(runtime) = self.runtimes.get(&task) else { return Obstacle::None };
+        match &runtime.slot {
+            Slot::Leaving { .. } | Slot::Halting => Obstacle::Ending,
+            slot if slot.stop().is_some() => Obstacle::Ending,
+            Slot::Launching { .. } | Slot::Running { .. } => Obstacle::Working,
+            Slot::Free if self.queue.contains(&task) => Obstacle::Working,
+            Slot::Free if self.is_completing(task) => Obstacle::Ending,
+            Slot::Free if runtime.holds.has(Hold::Withdrawal) || runtime.holds.has(Hold::Merge) => Obstacle::Changing,
+            Slot::Free => Obstacle::None,
+        }
+    }
+
+    /// Defers a change until runs have ended, and stops agents if the change does so. Returns false if it need not or
+    /// cannot be deferred.
+    pub(super) fn defer(&mut self, origin: Origin, task: TaskId, removal: Removal) -> bool {
+        let affected = self.affected_tasks(task, removal);
+        let is_edited = |runtime: &TaskRuntime| runtime.holds.has(Hold::Change);
+        let obstacles: Vec<(TaskId, Obstacle)> = affected.iter().map(|task| (*task, self.obstacle(*task))).collect();
+        let has = |wanted: Obstacle| obstacles.iter().any(|(_, obstacle)| *obstacle == wanted);
+        let changing =
+            has(Obstacle::Changing) || affected.iter().any(|task| self.runtimes.get(task).is_some_and(is_edited));
+        let working = has(Obstacle::Working);
+        if changing || (working && !removal.stops_agents()) || !(working || has(Obstacle::Ending)) {
+            return false;
+        }
+        for (task, obstacle) in obstacles {
+            if obstacle == Obstacle::Working {
+                self.stop_run(task, &InterruptReason::Stopped);
+            }
+            self.runtime(task).holds.add(Hold::Change);
+        }
+        self.deferred.push(Deferred { origin, task, removal, held: affected });
+        true
+    }
+
+    /// Makes the deferred changes whose runs have ended.
+    pub(in crate::engine::machine) fn run_deferred(&mut self, now: Timestamp) {
+        let mut at = 0;
+        while let Some(Deferred { task, removal, .. }) = self.deferred.get(at) {
+            let affected = self.affected_tasks(*task, *removal);
+            if affected.iter().any(|task| self.obstacle(*task) != Obstacle::None) {
+                at += 1;
+                continue;
+            }
+            let Deferred { origin, task, removal, held } = self.deferred.remove(at);
+            self.unhold(&held);
+            // The task may have been moved out of the agent's subtree.
+            let allowed = match origin.actor {
+                Actor::Agent(own) => self.check_below(own, task),
+                Actor::User | Actor::Engine => Ok(()),
+            };
+            let made = allowed.and_then(|()| match removal {
+                Removal::Close => self.close(now, origin, task),
+                Removal::Reset => self.reset(now, origin, task),
+                Removal::Delete => self.delete(now, origin, task),
+            });
+            let refused = made.map_err(|fault| self.refuse(origin, fault)).is_err();
+            // Tasks that the change does not hold are released, and may have new messages.
+            let is_free =
+                |task: &TaskId| self.runtimes.get(task).is_some_and(|runtime| !runtime.holds.has(Hold::Change));
+            let spared: Vec<TaskId> = held.into_iter().filter(|task| refused || is_free(task)).collect();
+            self.release_holds(now, &spared);
+        }
+    }
+
+    fn unhold(&mut self, tasks: &[TaskId]) {
+        for task in tasks {
+            if let Some(runtime) = self.runtimes.get_mut(task) {
+                runtime.holds.remove(Hold::Change);
+            }
+        }
+    }
+
+    /// Refuses all deferred changes on quit.
+    pub(in crate::engine::machine) fn drop_deferred(&mut self) {
+        for Deferred { origin, held, .. } in std::mem::take(&mut self.deferred) {
+            self.unhold(&held);
+            self.refuse(origin, Fault::environment("nothing was changed: mxd is quitting"));
+        }
+    }
+}

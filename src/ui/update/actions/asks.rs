@@ -1,0 +1,113 @@
+//! Actions on open questions.
+
+use crate::base::{AskId, TaskId};
+use crate::engine::command::Command;
+use crate::engine::update::Level;
+use crate::model::ask::AskReply;
+use crate::ui::action::Action;
+use crate::ui::field::Field;
+use crate::ui::layout::Pane;
+use crate::ui::model::{Model, PendingReply};
+use crate::ui::msg::Cx;
+use crate::ui::update::Out;
+
+/// Opens the next question in the place of the composer.
+pub fn next(model: &mut Model, cx: &Cx<'_>) {
+    let Some((_, id)) = model.asks.next() else {
+        return model.toasts.say(Level::Info, "No open questions", cx.now);
+    };
+    open(model, id);
+}
+
+/// Opens a question in the place of the composer. The focus returns when it is answered.
+pub fn open(model: &mut Model, ask: AskId) {
+    if !model.asks.is_opened() {
+        model.return_focus = model.focus;
+    }
+    model.asks.open(ask);
+    model.focus = Pane::Composer;
+}
+
+/// Opens the selected question of the list.
+pub fn open_chosen(model: &mut Model) {
+    if let Some((_, id)) = model.asks.chosen() {
+        open(model, id);
+    }
+}
+
+/// Shows the task of the selected question.
+pub fn show_task(model: &mut Model) {
+    if model.focus != Pane::Asks {
+        return;
+    }
+    if let Some((task, _)) = model.asks.chosen() {
+        model.tree.select(&model.project, task);
+        model.return_focus = Pane::Asks;
+        model.focus = Pane::Detail;
+    }
+}
+
+/// Answers with choice `number`, counted from 1. Returns false if there is no such choice.
+pub fn choose(model: &mut Model, number: usize, cx: &Cx<'_>, out: &mut Out) -> bool {
+    let Some((task, id)) = model.card() else { return false };
+    let choice = number.checked_sub(1).and_then(|place| model.project.ask(id)?.1.choices.get(place));
+    let Some(choice) = choice.map(|choice| choice.id.clone()) else { return false };
+    answer(model, task, id, AskReply::Choice(choice), cx, out);
+    true
+}
+
+/// Sends the written answer, or the default if nothing is written.
+pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
+    let Some((task, id)) = model.card() else { return };
+    let written = model.asks.draft(id).filter(|draft| !draft.is_blank()).map(Field::content);
+    let default = || model.project.ask(id)?.1.default.clone();
+    let reply = written.map(|text| AskReply::Text(text.trim_end().to_owned())).or_else(default);
+    match reply {
+        Some(reply) => answer(model, task, id, reply, cx, out),
+        None => model.toasts.say(Level::Info, "Type an answer, or press the number of a choice", cx.now),
+    }
+}
+
+/// Defers the question of the card or, in the list, the selected one.
+pub fn defer(model: &mut Model, cx: &Cx<'_>) {
+    let in_list = model.focus == Pane::Asks;
+    let ask = if in_list { model.asks.chosen() } else { model.card() };
+    let Some((_, id)) = ask else { return };
+    let was_opened = model.asks.is_opened();
+    model.asks.defer(id);
+    if was_opened && !in_list {
+        return_focus(model);
+    }
+    let words = format!("Question put off. {} opens it again.", model.key_of(Action::NextAsk));
+    model.toasts.say(Level::Info, words, cx.now);
+}
+
+fn return_focus(model: &mut Model) {
+    let from = std::mem::take(&mut model.return_focus);
+    model.focus = if from == Pane::Asks { Pane::Tree } else { from };
+}
+
+/// Answers with the message that is being written to `task`.
+pub fn answer_with_message(model: &mut Model, task: TaskId, ask: AskId, cx: &Cx<'_>, out: &mut Out) {
+    let Some(message) = model.composer.take(task) else { return };
+    answer(model, task, ask, AskReply::Text(message.text), cx, out);
+}
+
+fn answer(model: &mut Model, task: TaskId, ask: AskId, reply: AskReply, cx: &Cx<'_>, out: &mut Out) {
+    if model.asks.is_sent(ask) {
+        return;
+    }
+    let was_opened = model.asks.is_opened();
+    if model.settings.read_only.is_none() {
+        model.asks.mark_sent(ask);
+    }
+    model.asks.close();
+    out.command(model, Command::Answer { task, ask, reply }, PendingReply::Answered(ask), cx);
+    if was_opened {
+        return_focus(model);
+    }
+}
+
+#[cfg(test)]
+#[path = "asks_tests.rs"]
+mod tests;
