@@ -6,6 +6,7 @@ mod drafts;
 mod gallery_tests;
 mod latest_query;
 mod loaders;
+mod position;
 mod reviews;
 pub mod screen;
 pub mod setup;
@@ -17,5 +18,5 @@ pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal,
 pub use crate::ui::{ProjectChoice, Settings};
 pub use loaders::draft_conflicts;
 pub use screen::{End, Options, StartingScreen, check_terminal, key_problems, open, terminal_env};
-pub use themes::missing_theme;
+pub use themes::{missing_theme, names as theme_names};
 pub use user_programs::edit_files;

@@ -5,6 +5,7 @@
 mod agent_guard;
 mod agents;
 mod asks;
+mod attach;
 mod check;
 mod completions;
 mod config;
@@ -16,9 +17,11 @@ mod doctor;
 mod export;
 mod fork;
 mod gc;
+mod goal;
 mod help;
 mod import;
 mod init;
+mod local_time;
 mod locate;
 mod log;
 mod logging;
@@ -28,6 +31,8 @@ mod onboarding;
 mod open_engine;
 mod open_read_only;
 mod outcome;
+mod paint;
+mod permit;
 mod plain;
 mod projects;
 #[cfg(test)]
@@ -37,32 +42,47 @@ mod run;
 mod screen;
 mod search;
 mod send;
+mod serve;
+mod shared_engine;
 mod signals;
 mod stdin;
+mod table;
 mod task;
 mod tree;
 mod ui_checks;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::base::{FaultKind, known_secrets};
 use crate::process::environment;
 use console::{Console, Failure};
+use paint::ColorChoice;
 
 /// Version, with the commit for a release.
 pub(crate) const VERSION: &str = env!("MXD_VERSION");
 
 /// Terminal mission control for a tree of coding agents.
 #[derive(Parser)]
-#[command(name = "mxd", version = VERSION, about, disable_help_subcommand = true, after_help = help::TOPICS_LINE)]
+#[command(name = "mxd", version = VERSION, about, disable_help_subcommand = true, after_help = help::AFTER_HELP)]
 struct Cli {
     /// Use the repository at PATH instead of the current one.
     #[arg(short = 'C', long, value_name = "PATH", global = true)]
     project: Option<PathBuf>,
-    /// Line-by-line output for screen readers and plain terminals.
+    /// Use colours: auto, always or never.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    color: ColorChoice,
+    /// Work line by line, for screen readers.
     #[arg(long)]
     plain: bool,
     #[command(subcommand)]
@@ -71,7 +91,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Watch a complete run offline: scripted model, real git, temporary repository.
+    /// Watch a complete run offline, in a temporary repository.
     Demo(demo::Args),
     /// Register a repository and write its `.mxd` folder.
     ///
@@ -81,9 +101,11 @@ enum Command {
     Config(config::Args),
     /// List, test and approve MCP servers.
     Mcp(mcp::Args),
+    /// List, explain and change what agents may do without asking.
+    Permit(permit::Args),
     /// List and check the profiles that tasks can use.
     Agents(agents::Args),
-    /// Start a goal, or resume work in progress, without the screen.
+    /// Run a goal, or resume work, without the screen.
     Run(run::Args),
     /// Send a message to a task.
     Send(send::SendArgs),
@@ -123,6 +145,12 @@ enum Command {
     Log(log::Args),
     /// Export a task's conversation as Markdown, HTML or JSON.
     Export(export::Args),
+    /// Run the agents of a project without a screen.
+    ///
+    /// Screens and commands join it. It ends 30 seconds after the last of them, when no agent works.
+    Serve(serve::Args),
+    /// Open a screen on an engine, here or over ssh.
+    Attach(attach::Args),
     /// Search the titles, messages and transcripts of all tasks.
     Search(search::Args),
     /// Check data files for damage, and repair them.
@@ -139,10 +167,27 @@ enum Command {
     Completions(completions::CompletionsArgs),
     /// Print a manual page.
     Man(completions::ManArgs),
+    /// Print the words that may complete a command line.
+    #[command(name = "__complete", hide = true)]
+    Complete(completions::CompleteArgs),
+}
+
+impl Cli {
+    /// Returns the declarations, with the commands grouped in the help.
+    fn grouped() -> clap::Command {
+        let command = Self::command();
+        let template = help::template(&command);
+        command.help_template(template)
+    }
+
+    fn parse_line(line: Vec<OsString>) -> Result<Self, clap::Error> {
+        let matches = Self::grouped().try_get_matches_from(line)?;
+        Self::from_arg_matches(&matches)
+    }
 }
 
 /// Help for arguments that name a task.
-const TASK_HELP: &str = "Task id or prefix (8+ characters)";
+const TASK_HELP: &str = "Task number (12), id prefix, or part of its title";
 
 /// Exit codes. 0 is success.
 mod exit {
@@ -160,7 +205,15 @@ mod exit {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let line: Vec<OsString> = std::env::args_os().collect();
+    let parsed = match Cli::parse_line(line.clone()) {
+        Err(error) => match goal::as_run(&line, &error) {
+            Some(line) => Cli::parse_line(line),
+            None => Err(goal::with_advice(&line, error)),
+        },
+        parsed => parsed,
+    };
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to stdout and are not errors.
@@ -170,6 +223,9 @@ pub fn main() -> ExitCode {
         }
     };
     known_secrets::remember(environment::secret_values(std::env::vars_os()));
+    // Screen readers and simple terminals use the plain mode.
+    let color = if cli.plain && cli.color == ColorChoice::Auto { ColorChoice::Never } else { cli.color };
+    console::set_color_choice(color);
     let mut console = Console::new();
     if let Ok(home) = locate::home() {
         logging::start(&home);
@@ -186,6 +242,7 @@ pub fn main() -> ExitCode {
         Some(Command::Init(args)) => init::run(&mut console, &place, &args),
         Some(Command::Config(args)) => config::run(&mut console, &place, args),
         Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),
+        Some(Command::Permit(args)) => permit::run(&mut console, &place, args),
         Some(Command::Agents(args)) => agents::run(&mut console, &place, &args),
         Some(Command::Run(args)) => run::run(&mut console, &place, &args),
         Some(Command::Send(args)) => send::send(&mut console, &place, &args),
@@ -204,6 +261,8 @@ pub fn main() -> ExitCode {
         Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),
         Some(Command::Log(args)) => log::run(&mut console, &place, &args),
         Some(Command::Export(args)) => export::run(&mut console, &place, &args),
+        Some(Command::Serve(args)) => serve::run(&mut console, &place, &args),
+        Some(Command::Attach(args)) => attach::run(&mut console, &place, &args),
         Some(Command::Search(args)) => search::run(&mut console, &place, &args),
         Some(Command::Check(args)) => check::run(&mut console, &place, &args),
         Some(Command::Doctor(args)) => doctor::run(&mut console, &place, &args),
@@ -211,6 +270,7 @@ pub fn main() -> ExitCode {
         Some(Command::Help(args)) => help::run(&mut console, &args),
         Some(Command::Completions(args)) => completions::completions(&mut console, &args),
         Some(Command::Man(args)) => completions::man(&mut console, &args),
+        Some(Command::Complete(args)) => completions::complete(&mut console, &place, &args),
     };
     match done {
         Ok(code) => ExitCode::from(code),

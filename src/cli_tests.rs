@@ -83,7 +83,11 @@ fn words(line: &str) -> Vec<String> {
 
 /// Returns the parse error of a command line. The bare name of a command is accepted.
 fn parse_error(line: &[String]) -> Option<String> {
-    let error = Cli::command().try_get_matches_from(line).err()?;
+    let os_line: Vec<OsString> = line.iter().map(OsString::from).collect();
+    let error = Cli::parse_line(os_line.clone()).err()?;
+    if let Some(line) = goal::as_run(&os_line, &error) {
+        return Cli::parse_line(line).err().map(|error| error.to_string());
+    }
     let mut command = Cli::command();
     // With an option it is more than a name: users will paste it.
     let names_a_command = line[1..].iter().all(|word| {

@@ -3,6 +3,7 @@
 //! No I/O, no waiting, no clock. The type decides whether something is stored: a [`event::Body`] can be appended to a
 //! session, a [`live::Live`] can only be displayed.
 
+pub mod address;
 pub mod ask;
 pub mod content;
 pub mod control;
@@ -12,6 +13,7 @@ pub mod event;
 pub mod fold;
 pub mod fork;
 pub mod live;
+pub mod live_turn;
 pub mod message;
 pub mod project;
 pub mod render;
@@ -22,6 +24,7 @@ pub mod stated_cwd;
 pub mod task;
 pub mod tool;
 pub mod tool_names;
+pub mod tool_words;
 pub mod tree;
 pub mod usage;
 pub mod work;
@@ -33,7 +36,7 @@ pub use fold::SessionState;
 pub use live::Live;
 pub use message::{Message, MessageSource};
 pub use project::Project;
-pub use task::{Status, TaskNode};
+pub use task::{Status, TaskNode, TaskNumber};
 pub use tool::ToolSpec;
 pub use tree::Tree;
 pub use usage::Usage;

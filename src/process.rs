@@ -8,6 +8,7 @@
 
 mod child;
 mod child_handle;
+mod detached;
 pub mod environment;
 mod harden;
 pub mod lineage;
@@ -25,6 +26,7 @@ mod user_program;
 pub use child::{
     ChildSpec, Process, ProcessExit, ProcessPhase, StartError, StdioPipes, Streams, start, start_with_stdio,
 };
+pub use detached::start_detached;
 pub use environment::Environment;
 pub use harden::{hide_own_memory, is_root};
 pub use nohup::outlives_terminal;
@@ -32,4 +34,4 @@ pub use orphans::{EndedProcess, find_orphans, kill_own, sweep};
 pub use output::{Capture, OutputSnapshot};
 pub use output_file::{OUTPUT_FILE_CAP, create_private};
 pub use terminate::{GRACE, terminate_marked};
-pub use user_program::{run_on_terminal, run_with_input};
+pub use user_program::{ErrorStream, run_on_terminal, run_with_input, start_with_pipes};

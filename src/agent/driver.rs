@@ -20,7 +20,7 @@ use crate::agent::machine::{Effect, Input, Limits, Machine, Prepared};
 use crate::base::trace::{Variant, Variants};
 use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp, TurnId};
 use crate::model::conversation::ToolUse;
-use crate::model::event::{Body, Event, Exit, InterruptReason, ToolResult};
+use crate::model::event::{Body, Exit, InterruptReason, ToolResult};
 use crate::model::live::Live;
 use crate::model::message::{Message, MessageSource};
 use crate::model::run::{Ending, RunCommand};
@@ -65,21 +65,8 @@ pub struct RunSetup {
     pub limits: Limits,
     pub ids: IdSource,
     pub clock: Arc<dyn Clock>,
-    /// Receives every event of the run once it is on disk.
-    pub events: mpsc::UnboundedSender<Arc<Event>>,
     /// Reports of background processes that ended.
     pub completions: mpsc::UnboundedReceiver<tools::Completion>,
-    pub when_idle: WhenIdle,
-}
-
-/// The behaviour of an idle run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WhenIdle {
-    /// Waits for a command.
-    #[default]
-    Wait,
-    /// Ends, unless a background process is running. All its state is in the session.
-    Exit,
 }
 
 /// Loads the session and drives the run to its end.
@@ -212,12 +199,10 @@ impl Run {
         self.setup.clock.now()
     }
 
-    /// Returns true if the run may end because it is idle. A background process keeps it alive, to report its end.
+    /// Returns true if the run may end because it is idle: all its state is in the session. A background process keeps
+    /// it alive, to report its end.
     fn can_exit(&self) -> bool {
-        self.setup.when_idle == WhenIdle::Exit
-            && self.machine.is_idle()
-            && self.work.is_empty()
-            && self.machine.state().background.is_empty()
+        self.machine.is_idle() && self.work.is_empty() && self.machine.state().background.is_empty()
     }
 
     fn step(&mut self, input: Input) {
@@ -231,17 +216,13 @@ impl Run {
         effects.into_iter().for_each(|effect| self.perform(effect));
     }
 
-    /// Handles side effects of an input before the machine sees it: publishes events, books costs, updates tools.
+    /// Handles side effects of an input before the machine sees it: books costs, updates tools.
     fn observe(&mut self, input: Input) -> Input {
         match &input {
             Input::Saved { events, .. } => {
                 for event in events {
                     if let Body::Usage(usage) = &event.body {
                         self.setup.budget.spend(usage.cost.unwrap_or_default());
-                    }
-                    // Cloning a long event is a waste if there is no receiver.
-                    if !self.setup.events.is_closed() {
-                        let _ = self.setup.events.send(event.clone());
                     }
                 }
             }
@@ -283,9 +264,9 @@ impl Run {
                 );
             }
             Effect::Count { number } => self.count(number),
-            Effect::Reserve { tokens } => {
+            Effect::Reserve { tokens, allowances } => {
                 let verdict = match self.estimate(tokens) {
-                    Some(amount) => self.setup.budget.reserve(amount),
+                    Some(amount) => self.setup.budget.reserve(amount, &allowances),
                     None if self.setup.budget.is_limited() => BudgetVerdict::Unpriced,
                     None => BudgetVerdict::Granted,
                 };
@@ -356,16 +337,10 @@ impl Run {
             },
             completion.text,
         );
-        let (store, task, run, events) =
-            (self.setup.store.clone(), self.setup.task, self.setup.run, self.setup.events.clone());
+        let (store, task, run) = (self.setup.store.clone(), self.setup.task, self.setup.run);
         let append = async move {
             Some(match store.append(task, Some(run), message).await {
-                Ok(event) => {
-                    if !events.is_closed() {
-                        let _ = events.send(event.clone());
-                    }
-                    Input::Delivered { event }
-                }
+                Ok(event) => Input::Delivered { event },
                 Err(error) => Input::SaveFailed { reason: error.to_string() },
             })
         };

@@ -10,6 +10,7 @@ mod compaction;
 mod failures;
 mod inbox;
 mod io;
+mod remedies;
 mod responses;
 mod tool_calls;
 
@@ -438,7 +439,9 @@ impl Machine {
     fn call(&mut self, purpose: Purpose, attempt: u32) {
         if self.limits.budgeted && !std::mem::take(&mut self.attempts.reserved) {
             self.phase = Phase::Reserving { purpose, attempt };
-            return self.effects.push(Effect::Reserve { tokens: self.gauge.tokens() });
+            return self
+                .effects
+                .push(Effect::Reserve { tokens: self.gauge.tokens(), allowances: self.state.grants.money.clone() });
         }
         let number = self.next_number();
         self.attempts.counted = false;
@@ -577,7 +580,7 @@ fn wake_result(call: &OpenCall) -> ToolResult {
 }
 
 const LEFT_BEHIND: &str = "It was ended because Matrix stopped. How far it came is not known.";
-const INTERRUPTED: &str = "The person interrupted you. What you were doing stopped where it was.";
+const INTERRUPTED: &str = "The user interrupted you. What you were doing stopped where it was.";
 
 fn loop_notice(turns: u32) -> String {
     format!(

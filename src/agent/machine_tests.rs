@@ -2,7 +2,7 @@ use crate::agent::machine::{Delivery, Effect, Input, Limits, Purpose};
 use crate::agent::testing::*;
 use crate::base::MicroUsd;
 use crate::model::conversation::Block;
-use crate::model::event::{Body, BudgetScope, Exit, InterruptReason, StopReason, Verdict};
+use crate::model::event::{Allowance, Body, BudgetScope, Exit, InterruptReason, StopReason, Verdict};
 use crate::model::message::MessageSource;
 use crate::model::{AskKind, SessionState};
 use crate::provider::budget::BudgetVerdict;

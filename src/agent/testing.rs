@@ -53,6 +53,7 @@ pub(crate) fn result(id: &str, text: &str) -> ToolResult {
         background: None,
         ended: None,
         cwd: None,
+        permission: None,
         duration_ms: 1,
     }
 }

@@ -22,9 +22,11 @@ pub const GOAL: &str = "Make the tests of this little timer pass.";
 
 /// The notice at the start.
 pub const WELCOME: &str =
-    "This is a demo: the model is scripted, everything else is real. One agent will ask you a question.";
+    "This is a demo: the model is scripted, everything else is real. One agent asks you, and you review its work.";
 
 const SCENARIO: &str = include_str!("../../assets/demo/scenario.json");
+/// The profile of the task whose work the user reviews.
+const PROFILE: &str = include_str!("../../assets/demo/careful.md");
 const BRANCH: &str = "main";
 const AUTHOR: Author = Author { name: "Matrix demo", email: "demo@localhost" };
 
@@ -75,7 +77,7 @@ impl DemoProject {
         let home = Home::locate(Some(folder.join("data").as_os_str()), None, None)?;
         let project = Project {
             id,
-            name: "timer".to_owned(),
+            name: "timer (demo)".to_owned(),
             path: top.clone(),
             base_branch: BRANCH.to_owned(),
             created_at: SystemClock.now(),
@@ -92,6 +94,14 @@ impl DemoProject {
             let mode = if *name == "bin/timer" { 0o755 } else { 0o644 };
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(|error| failed(&path, error))?;
         }
+        let profiles = demo.home.agents();
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&profiles)
+            .map_err(|error| failed(&profiles, error))?;
+        let profile = profiles.join("careful.md");
+        fs::write(&profile, PROFILE).map_err(|error| failed(&profile, error))?;
         // Suppress the hint about the setup hook.
         let hinted = demo.home.project(id).hinted_at_hook();
         let data = hinted.parent().unwrap_or(&top);

@@ -23,6 +23,7 @@ use crate::model::event::BackgroundRef;
 use crate::model::live::{Activity, Channel};
 use crate::model::message::{Message, MessageSource};
 use crate::model::search::{Hit, HitKind, SearchResults};
+use crate::model::task::Status;
 use crate::model::{Live, SessionState};
 use crate::term::Terminal;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
@@ -35,7 +36,6 @@ const DEPTHS: [ColourDepth; 3] = [ColourDepth::True, ColourDepth::Ansi16, Colour
 
 /// Scenes with a golden file at 120x40.
 const GOLDEN: &[&str] = &[
-    "agents",
     "ask-answer",
     "ask-detail",
     "chord",
@@ -45,6 +45,7 @@ const GOLDEN: &[&str] = &[
     "diff-comment",
     "empty",
     "find",
+    "finished",
     "info",
     "log",
     "merge-conflicts",
@@ -64,7 +65,7 @@ const GOLDEN: &[&str] = &[
     "waits",
 ];
 /// Scenes with a golden file at each size.
-const THREE_SIZES: &[&str] = &["ask", "diff", "help", "main", "merge", "rewind", "setup-ways", "story"];
+const THREE_SIZES: &[&str] = &["agents", "ask", "diff", "help", "main", "merge", "rewind", "setup-ways", "story"];
 /// Scenes whose styles have a golden file too, at 120x40.
 const STYLED: &[&str] = &["ask", "diff", "main", "merge", "setup-models"];
 
@@ -135,6 +136,22 @@ const SCENES: &[Scene] = &[
     ("tree-folded", |screen| {
         login(screen);
         screen.keys("esc z M");
+    }),
+    ("finished", |screen| {
+        login(screen);
+        let Ids { root, login, callback, docs, wide, .. } = screen.ids();
+        for task in [login, callback, docs, wide] {
+            change(screen, task, |view| {
+                view.asks.clear();
+                view.activity = Activity::Stopped;
+                view.node.status = Status::Passed;
+                view.diff = Some(DiffStat { files: 3, added: 84, removed: 3, dirty: false });
+            });
+        }
+        screen.select(root);
+        for event in crate::ui::testing::events(login).into_iter().take(9) {
+            screen.engine(Update::Event { task: root, event: std::sync::Arc::new(event) });
+        }
     }),
     ("story", |screen| {
         tell(screen);

@@ -81,12 +81,13 @@ pub(super) async fn models(handle: Handle, from: ModelSource) -> Vec<ModelOption
 
 /// Returns a model with its context window and price, if known.
 pub(super) fn model_option(offer: ModelOffer) -> ModelOption {
-    let window = offer.window.map_or_else(|| "window unknown".to_owned(), |window| format!("{}k", window / 1000));
+    // In columns: the list aligns its notes on the right.
+    let window = offer.window.map_or_else(|| "unknown".to_owned(), crate::ui::labels::tokens);
     let price = offer.price.map_or_else(String::new, |(input, output)| {
-        let dollars = |micro: u64| micro as f64 / 1e6;
-        format!("  ${} in, ${} out per million", dollars(input), dollars(output))
+        let dollars = |micro: u64| format!("${}", micro as f64 / 1e6);
+        format!("  {:>5} in {:>6} out /M", dollars(input), dollars(output))
     });
-    ModelOption { id: offer.id, note: format!("{window}{price}"), has_window: offer.window.is_some() }
+    ModelOption { id: offer.id, note: format!("{window} window{price}"), has_window: offer.window.is_some() }
 }
 
 pub(super) async fn projects(handle: Handle) -> Msg {

@@ -20,14 +20,14 @@ use super::latest_query::LatestWins;
 use super::state_file::StateFile;
 use super::themes::Themes;
 use crate::base::keys::Input;
-use crate::base::{Clock, Fault, IdSource, ProjectId, Timestamp};
+use crate::base::{AskId, Clock, Fault, IdSource, ProjectId, TaskId, Timestamp};
 use crate::config::paths::Home;
 use crate::config::settings::Notify;
 use crate::engine::Handle;
 use crate::engine::feed::Watcher;
 use crate::engine::update::Level;
 use crate::model::Project;
-use crate::term::{Event, Reason, Terminal, TerminalEnv, clipboard};
+use crate::term::{Event, Reason, Stop, StopSignal, Terminal, TerminalEnv, clipboard};
 use crate::text::highlight;
 use crate::theme::{Appearance, Theme};
 use crate::ui::{self, Cx, EditPurpose, Model, Msg, Redraw};
@@ -57,7 +57,7 @@ pub struct Options {
     pub ids: IdSource,
     /// Notices to show at the start.
     pub greeting: Vec<(Level, String)>,
-    /// The initial text in the root's composer, if there are no drafts.
+    /// The goal that an empty composer offers, until the first message.
     pub suggestion: Option<&'static str>,
 }
 
@@ -67,10 +67,24 @@ pub enum End {
     Quit,
     /// The user switches to another project.
     Switch(ProjectId),
-    /// The user wants to set up a provider.
-    SetUp,
-    /// A signal, or the terminal was closed. The value is the exit code.
+    /// The user wants to set up a provider. `retry` is the question about a rejected key that led to it.
+    SetUp {
+        retry: Option<(TaskId, AskId)>,
+    },
+    /// A signal. The value is the exit code.
     Stopped(u8),
+    /// The terminal was closed, or the connection to it was lost. The value is the exit code.
+    HungUp(u8),
+}
+
+impl End {
+    /// Returns how a signal ends the UI.
+    fn of(stop: Stop) -> Self {
+        match stop {
+            Stop::Signal(StopSignal::Hangup) => Self::HungUp(stop.exit_code()),
+            Stop::Signal(_) | Stop::Panic => Self::Stopped(stop.exit_code()),
+        }
+    }
 }
 
 /// Returns the problems of the keys in the settings, by action.
@@ -110,6 +124,7 @@ impl From<Msg> for LoopEvent {
 struct StateFiles {
     drafts: StateFile,
     reviews: StateFile,
+    position: StateFile,
 }
 
 struct Screen {
@@ -200,7 +215,7 @@ impl Screen {
 
     async fn on_terminal_event(&mut self, event: Event) -> Result<(), Fault> {
         match event {
-            Event::Input(Input::Closed) => self.end = Some(End::Stopped(TERMINAL_GONE)),
+            Event::Input(Input::Closed) => self.end = Some(End::HungUp(TERMINAL_GONE)),
             Event::Input(input) => self.update(Msg::Input(input)).await?,
             Event::Frame => {
                 self.draw();
@@ -212,7 +227,7 @@ impl Screen {
                 self.load_theme().await?;
             }
             Event::Suspend => self.terminal.suspend().await?,
-            Event::Stop(stop) => self.end = Some(End::Stopped(stop.exit_code())),
+            Event::Stop(stop) => self.end = Some(End::of(stop)),
         }
         Ok(())
     }
@@ -237,7 +252,7 @@ impl Screen {
             let settings = ui::Settings { themes: names, ..self.model.settings().clone() };
             Box::pin(self.update(Msg::Settings(Box::new(settings)))).await?;
         }
-        let (theme, problems) = self.themes.load(&self.model.settings().theme.clone(), self.appearance);
+        let (theme, problems) = self.themes.load(self.model.shown_theme(), self.appearance);
         self.theme = theme;
         for problem in problems {
             self.show_notice(Level::Warning, problem);

@@ -282,7 +282,7 @@ mod tests {
         let listed =
             ["claude-sonnet-4-6", "home-made"].map(|id| ListedModel { id: id.to_owned(), ..ListedModel::default() });
         let list = model_list(Vendor::Anthropic, &listed);
-        assert!(list.models[0].has_window && list.models[0].note.starts_with("1000k  $3 in"), "{list:?}");
-        assert!(!list.models[1].has_window && list.models[1].note == "window unknown", "{list:?}");
+        assert!(list.models[0].has_window && list.models[0].note == "1M window     $3 in    $15 out /M", "{list:?}");
+        assert!(!list.models[1].has_window && list.models[1].note == "unknown window", "{list:?}");
     }
 }

@@ -83,7 +83,8 @@ fn no_such_theme(folder: &Path, name: &str) -> String {
     format!("there is no theme \"{name}\"; choose one of {AUTO}, {}", names(folder).join(", "))
 }
 
-fn names(folder: &Path) -> Vec<String> {
+/// Returns the names of the built-in themes and of those in `folder`.
+pub fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = builtin::names().map(str::to_owned).collect();
     let own = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in own {

@@ -4,12 +4,10 @@
 //! question that stops it. Inside such a process only read-only commands are allowed. The match on `Command` is
 //! exhaustive, so that a new command does not compile until it declares its reach.
 
-use std::path::PathBuf;
-
 use super::Command;
 use crate::base::Fault;
 use crate::config::paths::Home;
-use crate::process::lineage;
+use crate::serve::guard;
 
 /// Whether a command reads or changes the user's settings, approvals, budgets, tasks and questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +41,8 @@ fn reach(command: Option<&Command>) -> Reach {
         | Command::Doctor(_)
         | Command::Help(_)
         | Command::Completions(_)
-        | Command::Man(_) => Reach::Reads,
+        | Command::Man(_)
+        | Command::Complete(_) => Reach::Reads,
         Command::Init(_)
         | Command::Run(_)
         | Command::Send(_)
@@ -51,9 +50,12 @@ fn reach(command: Option<&Command>) -> Reach {
         | Command::Stop(_)
         | Command::Task(_)
         | Command::Restore(_)
-        | Command::Fork(_) => Reach::Changes,
+        | Command::Fork(_)
+        | Command::Attach(_) => Reach::Changes,
+        Command::Serve(args) => args.reach(),
         Command::Config(args) => args.reach(),
         Command::Mcp(args) => args.reach(),
+        Command::Permit(args) => args.reach(),
         Command::Merge(args) => args.reach(),
         Command::Rewind(args) => args.reach(),
         Command::Import(args) => args.reach(),
@@ -64,19 +66,7 @@ fn reach(command: Option<&Command>) -> Reach {
 
 /// Returns the reason why a command is refused, or `None` if it may run.
 pub(super) fn refusal(home: &Home, command: Option<&Command>) -> Option<Fault> {
-    if reach(command) == Reach::Reads || !lineage::is_inside(home.root(), &records(home)) {
-        return None;
-    }
-    let fault = Fault::user(
-        "this command changes settings, approvals, budgets, tasks or answers, and an agent's process may not do that",
-    );
-    Some(fault.hint("ask the user to run it in their own terminal"))
-}
-
-/// Returns the folders with the records of running processes of every project.
-fn records(home: &Home) -> Vec<PathBuf> {
-    let projects = std::fs::read_dir(home.project_folders()).into_iter().flatten().flatten();
-    projects.map(|project| project.path().join("running")).collect()
+    (reach(command) == Reach::Changes && guard::is_inside_agent(home)).then(guard::refusal)
 }
 
 #[cfg(test)]

@@ -20,11 +20,14 @@ fn commands_that_read_and_commands_that_change_are_distinguished() {
         "config list",
         "config get model",
         "mcp list",
+        "permit list",
+        "permit why ls",
         "merge 01ARZ3ND --preview",
         "rewind 01ARZ3ND --list",
         "gc --dry-run",
         "check",
         "import --list",
+        "serve status",
     ] {
         assert_eq!(reach_of(line), Reach::Reads, "{line}");
     }
@@ -40,11 +43,16 @@ fn commands_that_read_and_commands_that_change_are_distinguished() {
         "config unset model",
         "mcp approve x --yes",
         "mcp test",
+        "permit add bash --deny",
+        "permit remove bash",
         "merge 01ARZ3ND",
         "rewind 01ARZ3ND --start",
         "gc",
         "check --repair",
         "import",
+        "serve",
+        "serve stop",
+        "attach",
     ] {
         assert_eq!(reach_of(line), Reach::Changes, "{line}");
     }

@@ -4,9 +4,11 @@ use serde::Serialize;
 
 use crate::base::{Fault, MicroUsd, text};
 use crate::cli::config::settings;
-use crate::cli::console::{Console, Outcome};
+use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
 use crate::cli::locate::{ProjectLocator, home};
+use crate::cli::paint::{Span, Style};
+use crate::cli::table::{Column, Fit, Table, cell};
 use crate::config::paths::{Home, RepoFiles};
 use crate::config::profile::{NamedTool, Source};
 use crate::engine::profiles::{ProfileEntry, ProfileFolders, Profiles};
@@ -44,7 +46,7 @@ struct Row<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_turns: Option<u64>,
     review: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "budget_micro_usd", skip_serializing_if = "Option::is_none")]
     budget: Option<MicroUsd>,
     errors: Vec<String>,
     warnings: Vec<String>,
@@ -55,15 +57,16 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
     let merged = settings(console, here, &home)?;
     let profiles = Profiles::load(&folders(here, &home), &merged.settings.profile);
     let default = profiles.choose(None).map(crate::config::Profile::full_name);
-    let mut broken = 0;
-    for entry in profiles.entries() {
-        broken += usize::from(entry.read.is_err());
-        let row = row(entry, default.as_ref().is_ok_and(|default| *default == entry.full_name()));
-        if args.json {
-            console.json(&row)?;
-        } else {
-            show(console, &row)?;
-        }
+    let broken = profiles.entries().iter().filter(|entry| entry.read.is_err()).count();
+    let is_default = |entry: &ProfileEntry| default.as_ref().is_ok_and(|default| *default == entry.full_name());
+    let rows: Vec<Row<'_>> = profiles.entries().iter().map(|entry| row(entry, is_default(entry))).collect();
+    if args.json {
+        rows.iter().try_for_each(|row| console.json(row))?;
+    } else if console.is_terminal() {
+        console.table(&table(&rows))?;
+        rows.iter().try_for_each(|row| show_problems(console, row))?;
+    } else {
+        rows.iter().try_for_each(|row| show(console, row))?;
     }
     if let Err(fault) = &default {
         // The fault's own hint is this command.
@@ -78,7 +81,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
 }
 
 /// Returns the folders with profiles. Outside a repository, only the user's own.
-fn folders(here: &ProjectLocator, home: &Home) -> ProfileFolders {
+pub fn folders(here: &ProjectLocator, home: &Home) -> ProfileFolders {
     let project = here.repository().ok().map(|place| {
         let agents = RepoFiles::new(&place.top).agents();
         (place.top, agents)
@@ -115,15 +118,57 @@ fn word(named: &NamedTool) -> &str {
     &named.name
 }
 
-fn show(console: &mut Console, row: &Row<'_>) -> Result<(), crate::cli::console::Failure> {
+fn show(console: &mut Console, row: &Row<'_>) -> Result<(), Failure> {
     let mark = if row.default { "  (default)" } else { "" };
     if row.usable {
         console.line(&format!("{:<22} {}{mark}", row.full_name, row.description.unwrap_or_default()))?;
     } else {
         console.line(&format!("{:<22} cannot be used", row.full_name))?;
     }
+    let facts = row.model.map(|model| format!("model {model}")).into_iter().chain(facts(row)).collect::<Vec<_>>();
+    if !facts.is_empty() {
+        console.line(&format!("    {}", facts.join("; ")))?;
+    }
+    row.errors.iter().try_for_each(|error| console.line(&format!("    error: {error}")))?;
+    row.warnings.iter().try_for_each(|warning| console.line(&format!("    warning: {warning}")))
+}
+
+/// Returns the profiles as a table for a terminal.
+fn table(rows: &[Row<'_>]) -> Table {
+    let mut table = Table::new(&[
+        Column::left("Profile"),
+        Column::left("Model"),
+        Column::left("Description").fit(Fit::Flexible),
+        Column::left("Limits").fit(Fit::Optional),
+    ]);
+    for row in rows {
+        let mark = if row.default { " (default)" } else { "" };
+        let (description, style) = match row.description {
+            _ if !row.usable => ("cannot be used", Style::Bad),
+            description => (description.unwrap_or_default(), Style::Plain),
+        };
+        table.push(vec![
+            cell(format!("{}{mark}", row.full_name), Style::Strong),
+            cell(row.model.unwrap_or_default(), Style::Plain),
+            cell(description, style),
+            cell(facts(row).join("; "), Style::Dim),
+        ]);
+    }
+    table
+}
+
+/// Prints what is wrong with a profile, for a terminal.
+fn show_problems(console: &mut Console, row: &Row<'_>) -> Result<(), Failure> {
+    let problem = |style, word: &str, problem: &str| {
+        [Span::new(format!("{word}: "), style), Span::plain(format!("{}: {problem}", row.full_name))]
+    };
+    row.errors.iter().try_for_each(|error| console.spans(&problem(Style::Bad, "error", error)))?;
+    row.warnings.iter().try_for_each(|warning| console.spans(&problem(Style::Warning, "warning", warning)))
+}
+
+/// Returns what a profile sets beside its model.
+fn facts(row: &Row<'_>) -> Vec<String> {
     let mut facts = Vec::new();
-    facts.extend(row.model.map(|model| format!("model {model}")));
     facts.extend(row.auth.map(|auth| format!("auth {auth}")));
     facts.extend(row.effort.map(|effort| format!("effort {effort}")));
     facts.extend(row.tools.as_ref().map(|tools| format!("tools {}", tools.join(", "))));
@@ -133,9 +178,5 @@ fn show(console: &mut Console, row: &Row<'_>) -> Result<(), crate::cli::console:
     facts.extend(row.max_turns.map(|turns| text::count(usize::try_from(turns).unwrap_or(usize::MAX), "turn", "turns")));
     facts.extend(row.review.map(|review| if review { "reviewed by you" } else { "not reviewed" }.to_owned()));
     facts.extend(row.budget.map(|budget| format!("budget {budget}")));
-    if !facts.is_empty() {
-        console.line(&format!("    {}", facts.join("; ")))?;
-    }
-    row.errors.iter().try_for_each(|error| console.line(&format!("    error: {error}")))?;
-    row.warnings.iter().try_for_each(|warning| console.line(&format!("    warning: {warning}")))
+    facts
 }

@@ -1,8 +1,10 @@
 //! `mxd asks`: lists open questions. Read-only, so it works while another process has the project.
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::local_time;
 use crate::cli::locate::ProjectLocator;
 use crate::cli::open_read_only::Viewer;
+use crate::cli::paint::{Span, Style};
 use crate::model::Ask;
 use crate::model::ask::AskMode;
 
@@ -32,17 +34,18 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
 
 /// Prints a question and the command that answers it.
 pub fn show(console: &mut Console, title: &str, ask: &Ask) -> Result<(), Failure> {
-    console.line(&format!("? {title}: {}", ask.question))?;
+    let mark = Span::new("? ", Style::Warning);
+    console.spans(&[mark, Span::new(title, Style::Strong), Span::plain(format!(": {}", ask.question))])?;
     for line in ask.detail.lines() {
         console.line(&format!("    {line}"))?;
     }
     for (choice, number) in ask.choices.iter().zip(1..) {
-        console.line(&format!("    {number}. {choice}"))?;
+        console.spans(&[Span::new(format!("    {number}. "), Style::Accent), Span::plain(choice.to_string())])?;
     }
     for line in terms(ask) {
-        console.line(&format!("    {line}"))?;
+        console.spans(&[Span::dim(format!("    {line}"))])?;
     }
-    console.line(&format!("    {}", answer_command(ask)))
+    console.spans(&[Span::dim("    "), Span::new(answer_command(ask), Style::Accent)])
 }
 
 /// Describes whether the task waits for the answer, and the default.
@@ -52,7 +55,7 @@ fn terms(ask: &Ask) -> Vec<String> {
         AskMode::Continues => "The task continues meanwhile.",
     };
     let default = ask.default_text().map(|default| match ask.deadline {
-        Some(at) => format!("Default: {default} (used at {} if there is no answer)", at.to_seconds_string()),
+        Some(at) => format!("Default: {default} (used at {} if there is no answer)", local_time::moment(at)),
         None => format!("Default: {default} (no deadline: used only if you choose it)"),
     });
     std::iter::once(mode.to_owned()).chain(default).collect()

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::base::Fault;
 use crate::cli::agent_guard::Reach;
+use crate::cli::agents::folders;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::locate::{ProjectLocator, home};
 use crate::cli::ui_checks;
@@ -12,6 +13,7 @@ use crate::config::{
     EditError, Environment, KeyPath, Layer, LayerFile, MaskedSetting, Merged, Server, ServerState, SettingRow,
     SettingsEdit, Severity, merge, schema,
 };
+use crate::engine::profiles::Profiles;
 use crate::engine::settings_files::read;
 
 #[derive(clap::Args)]
@@ -125,10 +127,9 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Outcome 
             }
         }
         Action::Set { key, value, layer } => {
-            change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.set(&key, &value))?;
-            if key == "theme" || key == "keys" || key.starts_with("keys.") {
-                warn_about_ui(console, &home, &here.settings(&home)?);
-            }
+            let layer = layer.layer().unwrap_or(Layer::Global);
+            check_names(here, &home, layer, &key, &value)?;
+            change(console, here, &home, layer, |edit| edit.set(&key, &value))?;
         }
         Action::Unset { key, layer } => {
             change(console, here, &home, layer.layer().unwrap_or(Layer::Global), |edit| edit.unset(&key))?;
@@ -236,6 +237,32 @@ fn list(console: &mut Console, view: &SettingsView, json: bool) -> Result<(), Fa
         }
     }
     Ok(())
+}
+
+/// Fails if the value names a theme, an action, a key or a profile that does not exist.
+fn check_names(here: &ProjectLocator, home: &Home, layer: Layer, key: &str, value: &str) -> Result<(), Fault> {
+    let path: KeyPath =
+        key.parse().map_err(|error: crate::config::key_path::InvalidPath| Fault::user(error.to_string()))?;
+    let problem = match path.key() {
+        "theme" | "keys" => {
+            let file = file_of(here, home, layer)?;
+            // Only the new value counts: another one may be wrong already.
+            let edit = SettingsEdit { layer, file: &file, text: "{}" };
+            // A value of the wrong type is reported by the change itself.
+            let Ok(text) = edit.set(key, value) else { return Ok(()) };
+            let merged = merge(&Environment::default(), &[LayerFile::read(layer, &file, text.as_bytes())])?;
+            ui_checks::sentences(home, &merged).into_iter().next()
+        }
+        "profile" => {
+            let found = Profiles::load(&folders(here, home), value.trim_matches('"')).choose(None).err();
+            found.map(|fault| fault.message)
+        }
+        _ => None,
+    };
+    match problem {
+        Some(problem) => Err(Fault::config(format!("{key} was not set: {problem}"))),
+        None => Ok(()),
+    }
 }
 
 fn file_of(here: &ProjectLocator, home: &Home, layer: Layer) -> Result<PathBuf, Fault> {

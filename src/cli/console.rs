@@ -1,10 +1,24 @@
 //! Output of all commands without the UI. Masks known secrets and escapes control characters.
 
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
 use crate::base::{Fault, known_secrets, sanitize};
+use crate::cli::paint::{ColorChoice, Paint, Span};
+use crate::cli::table::Table;
+
+/// The choice of colours on the command line, for every console of the process.
+static COLOR_CHOICE: OnceLock<ColorChoice> = OnceLock::new();
+
+/// Assumed where the terminal does not tell its width.
+const USUAL_WIDTH: usize = 80;
+
+/// Sets when to use colours. Only the first call counts.
+pub fn set_color_choice(choice: ColorChoice) {
+    COLOR_CHOICE.get_or_init(|| choice);
+}
 
 /// The reason why a command stopped.
 #[derive(Debug)]
@@ -26,11 +40,38 @@ pub type Outcome = Result<u8, Failure>;
 /// Writes results to stdout, and notes and errors to stderr.
 pub struct Console {
     out: BufWriter<Stdout>,
+    paint: Paint,
 }
 
 impl Console {
     pub fn new() -> Self {
-        Self { out: BufWriter::new(io::stdout()) }
+        let choice = COLOR_CHOICE.get().copied().unwrap_or_default();
+        let paint = Paint::detect(choice, io::stdout().is_terminal(), |name| std::env::var(name).ok());
+        Self { out: BufWriter::new(io::stdout()), paint }
+    }
+
+    /// Returns the width of the terminal.
+    pub fn width(&self) -> usize {
+        let size = rustix::termios::tcgetwinsize(self.out.get_ref()).ok();
+        size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(USUAL_WIDTH)
+    }
+
+    pub fn has_color(&self) -> bool {
+        self.paint.color
+    }
+
+    /// Writes a line of sanitized spans.
+    pub fn spans(&mut self, spans: &[Span]) -> Result<(), Failure> {
+        for span in spans {
+            let text = sanitize::line(&known_secrets::mask(&span.text)).into_owned();
+            self.bytes(self.paint.apply(&text, span.style).as_bytes())?;
+        }
+        self.bytes(b"\n")
+    }
+
+    /// Writes a table as wide as the terminal.
+    pub fn table(&mut self, table: &Table) -> Result<(), Failure> {
+        table.lines(self.width()).iter().try_for_each(|line| self.spans(line))
     }
 
     pub fn is_terminal(&self) -> bool {

@@ -15,7 +15,7 @@ use crate::engine::command::{Command, Outgoing};
 use crate::engine::update::{Level, Notice, Update};
 use crate::engine::{self, Handle};
 use crate::git::health;
-use crate::model::ask::AskReply;
+use crate::model::ask::{AskReply, ChoiceId};
 use crate::model::message::Delivery;
 use crate::model::{Ask, AskKind};
 use crate::process;
@@ -51,7 +51,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
     let done = runtime.block_on(async {
         let handle = engine::open(options).await?;
         let (snapshot, _) = handle.subscribe().await?;
-        let message = Outgoing { text: GOAL.to_owned(), images: Vec::new() };
+        let message = Outgoing { text: GOAL.to_owned(), ..Outgoing::default() };
         handle.command(Command::Send { task: snapshot.root, message, mode: Delivery::Steer }).await?;
         let done = if let Some(signals) = &mut signals {
             play(console, &handle, args, signals).await
@@ -74,8 +74,8 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 Err(fault) => Err(fault),
             };
             end.map_err(Failure::from).map(|end| match end {
-                End::Quit | End::Switch(_) | End::SetUp => 0,
-                End::Stopped(stop) => stop,
+                End::Quit | End::Switch(_) | End::SetUp { .. } => 0,
+                End::Stopped(stop) | End::HungUp(stop) => stop,
             })
         };
         handle.quit().await;
@@ -118,9 +118,9 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args, signals: &mut
         if let Some(code) = display.until_quiet(console, handle, &mut watcher, None, signals).await? {
             return Ok(code);
         }
+        let Some((task, ask)) = display.first_ask() else { break };
         // Any other kind of ask is a failure, which no default answer fixes.
-        let Some((task, ask)) = display.first_ask().filter(|(_, ask)| ask.kind() == AskKind::Clarify) else { break };
-        let usual = ask.default.clone().unwrap_or_else(|| ask.reply_with_number(1));
+        let Some(usual) = usual_reply(&ask) else { break };
         let reply = if args.json {
             usual
         } else {
@@ -133,6 +133,15 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args, signals: &mut
         handle.command(Command::Answer { task, ask: ask.id, reply }).await?;
     }
     Ok(display.code())
+}
+
+/// Returns the answer of a user who goes along with the demo.
+fn usual_reply(ask: &Ask) -> Option<AskReply> {
+    match ask.kind() {
+        AskKind::Clarify => Some(ask.default.clone().unwrap_or_else(|| ask.reply_with_number(1))),
+        AskKind::Review => Some(AskReply::Choice(ChoiceId::Merge)),
+        _ => None,
+    }
 }
 
 /// The user's answer to a question.
@@ -152,7 +161,9 @@ async fn ask_user(
     signals: &mut Signals,
 ) -> Result<Answer, Failure> {
     console.line(&format!("? {}", ask.question))?;
-    console.line(&format!("  {}", ask.detail))?;
+    for line in ask.detail.lines().filter(|line| !line.is_empty()) {
+        console.line(&format!("  {line}"))?;
+    }
     for (choice, number) in ask.choices.iter().zip(1..) {
         console.line(&format!("  {number}. {choice}"))?;
     }

@@ -15,6 +15,8 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
 use crate::cli::locate::{ProjectLocator, home};
 use crate::cli::open_engine::runtime;
+use crate::cli::paint::{Span, Style};
+use crate::cli::table::wrap;
 use crate::engine::secrets;
 
 #[derive(clap::Args)]
@@ -34,6 +36,8 @@ pub struct Args {
 #[serde(rename_all = "snake_case")]
 enum Level {
     Ok,
+    /// It was not checked, or does not matter here.
+    Note,
     /// It works, but not as well as it could.
     Warning,
     /// Something does not work.
@@ -44,8 +48,18 @@ impl Level {
     fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
+            Self::Note => "note",
             Self::Warning => "warning",
             Self::Error => "error",
+        }
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Self::Ok => Style::Good,
+            Self::Note => Style::Dim,
+            Self::Warning => Style::Warning,
+            Self::Error => Style::Bad,
         }
     }
 }
@@ -77,6 +91,10 @@ impl Finding {
 
     fn ok(check: &'static str, text: impl Into<String>) -> Self {
         Self::new(check, Level::Ok, text)
+    }
+
+    fn note(check: &'static str, text: impl Into<String>) -> Self {
+        Self::new(check, Level::Note, text)
     }
 
     fn warning(check: &'static str, text: impl Into<String>) -> Self {
@@ -145,14 +163,24 @@ fn print_findings(console: &mut Console, findings: &[Finding], json: bool) -> Re
             continue;
         }
         let Finding { check, level, text, remedies } = finding;
-        console.line(&format!("{:<7}  {check:<width$}  {text}", level.word()))?;
+        let room = if console.is_terminal() { console.width().saturating_sub(width + 11) } else { usize::MAX };
+        for (at, line) in wrap(text, room).into_iter().enumerate() {
+            let (word, check) = if at == 0 { (level.word(), *check) } else { ("", "") };
+            console.spans(&[
+                Span::new(format!("{word:<7}"), level.style()),
+                Span::new(format!("  {check:<width$}  "), Style::Strong),
+                Span::plain(line),
+            ])?;
+        }
         for remedy in remedies {
-            let line = match remedy {
-                Remedy::Run(command) => format!("`{command}`"),
-                Remedy::Do(what) => what.clone(),
+            let (line, style) = match remedy {
+                Remedy::Run(command) => (format!("`{command}`"), Style::Accent),
+                Remedy::Do(what) => (what.clone(), Style::Plain),
             };
             let head = if line.starts_with("or ") { "" } else { "try: " };
-            console.line(&format!("{:<7}  {:<width$}    {head}{line}", "", ""))?;
+            // Little indentation on a terminal: commands are pasted, and a wrapped one is hard to select.
+            let indent = if console.is_terminal() { 9 } else { 13 + width };
+            console.spans(&[Span::dim(format!("{:indent$}{head}", "")), Span::new(line, style)])?;
         }
     }
     if !json {

@@ -7,12 +7,12 @@ mod html;
 mod markdown;
 mod narrative;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::{Fault, TaskId, known_secrets};
 use crate::cli::TASK_HELP;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::locate::ProjectLocator;
+use crate::cli::locate::{ProjectLocator, shell_word};
 use crate::cli::open_read_only::Viewer;
 use crate::engine::query::TaskSummary;
 use crate::model::content::BlobId;
@@ -68,6 +68,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
     let is_damaged = match &args.output {
         None => export.write(&mut |text: &str| console.text(text))?,
         Some(path) => {
+            check_folder(path)?;
             let mut is_damaged = false;
             replace::replace_with(&RealDisk, path, |file| {
                 is_damaged = export.write(&mut |text: &str| Ok(file(known_secrets::mask(text).as_bytes())?))?;
@@ -82,6 +83,17 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
     }
     console.finish()?;
     Ok(0)
+}
+
+/// Fails if the folder of the output file does not exist.
+fn check_folder(path: &Path) -> Result<(), Fault> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let (file, folder) = (path.display(), folder.display().to_string());
+    Err(Fault::user(format!("cannot write {file}: there is no folder {folder}"))
+        .hint(format!("create it with `mkdir -p {}`", shell_word(&folder))))
 }
 
 struct Export<'a> {

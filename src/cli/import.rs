@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::base::{Clock as _, ProjectId, SystemClock, TaskId, Timestamp, text};
 use crate::cli::agent_guard::Reach;
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::local_time;
 use crate::cli::locate::{LocatedProject, ProjectLocator, home, new_ids, real_disk, shell_word};
 use crate::config::paths::Home;
 use crate::engine;
@@ -183,7 +184,7 @@ fn show(console: &mut Console, one: &ForeignSession, task: TaskId, status: Impor
         "{:<6}  {:<6}  {}  {}  {}{left_out}",
         word(status),
         one.origin,
-        one.started.to_seconds_string(),
+        local_time::moment(one.started),
         task.short(),
         text::headline(&one.title, 60),
     ))

@@ -66,7 +66,12 @@ impl ProjectLocator {
     }
 
     pub fn repository(&self) -> Result<RepoLocation, Fault> {
-        Ok(self.place(&self.folder()?)?)
+        self.place(&self.folder()?).map_err(|error| match (&self.chosen, &error) {
+            // Creating a repository there is not what `-C` was meant to do.
+            (Some(_), DiscoverError::NotARepository(_) | DiscoverError::Missing(_)) => Fault::user(error.to_string())
+                .hint("-C takes a git repository or a folder in one; `mxd projects` lists those that Matrix knows"),
+            _ => error.into(),
+        })
     }
 
     /// Like [`ProjectLocator::repository`], with a typed error.

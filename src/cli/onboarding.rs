@@ -13,6 +13,7 @@ use crate::cli::console::{Console, Failure};
 use crate::cli::locate::ProjectLocator;
 use crate::config::environment::is_implicit;
 use crate::config::paths::Home;
+use crate::config::settings::Provider;
 use crate::config::{KeyPath, Layer, Settings};
 use crate::git::discover::DiscoverError;
 use crate::provider::Catalogue;
@@ -21,10 +22,17 @@ use crate::provider::local::{self, LocalServer, LocalServerOptions};
 /// Context window for a model whose window is unknown.
 const ASSUMED_WINDOW: u64 = 32_768;
 
-/// Vendors: name, variable of the key, variable of the address, implicit auth group.
-const VENDORS: [(Vendor, &str, &str, &str, &str); 2] = [
-    (Vendor::Anthropic, "Anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "env-anthropic"),
-    (Vendor::Openai, "OpenAI", "OPENAI_API_KEY", "OPENAI_BASE_URL", "env-openai"),
+/// Vendors: name, note, variable of the key, variable of the address, implicit auth group.
+const VENDORS: [(Vendor, &str, &str, &str, &str, &str); 2] = [
+    (
+        Vendor::Anthropic,
+        "Anthropic",
+        "Claude models, with an API key",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "env-anthropic",
+    ),
+    (Vendor::Openai, "OpenAI", "GPT models, with an API key", "OPENAI_API_KEY", "OPENAI_BASE_URL", "env-openai"),
 ];
 
 /// The providers found on this machine.
@@ -46,7 +54,7 @@ impl Findings {
         let variable = |name| std::env::var(name).ok();
         let options = LocalServerOptions { ollama: variable("OLLAMA_HOST"), only: variable("MXD_LOCAL_SERVERS") };
         Self {
-            keys: VENDORS.iter().filter(|vendor| has_key(vendor.4)).map(|vendor| vendor.2).collect(),
+            keys: VENDORS.iter().filter(|vendor| has_key(vendor.5)).map(|vendor| vendor.3).collect(),
             groups: settings.auth_groups.keys().filter(|name| !is_implicit(name)).cloned().collect(),
             servers: local::find(&options, &clock).await,
             config: home.config().display().to_string(),
@@ -54,23 +62,38 @@ impl Findings {
         }
     }
 
-    /// Returns the findings, one line each.
+    /// Returns all findings, one line each.
     pub fn lines(&self) -> Vec<String> {
-        let key = match self.keys.as_slice() {
-            [] => "Key in the environment: none (ANTHROPIC_API_KEY, OPENAI_API_KEY).".to_owned(),
-            keys => format!("Key in the environment: {}.", keys.join(", ")),
-        };
-        let groups = match self.groups.as_slice() {
-            [] => format!("Settings: no provider in {} yet.", self.config),
-            groups => format!("Settings: auth group {} in {}.", groups.join(", "), self.config),
-        };
-        let mut lines = vec![key, groups];
+        self.found().into_iter().chain(self.missing()).collect()
+    }
+
+    /// Returns what is there, one line each.
+    fn found(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !self.keys.is_empty() {
+            lines.push(format!("Key in the environment: {}.", self.keys.join(", ")));
+        }
+        if !self.groups.is_empty() {
+            lines.push(format!("Settings: auth group {} in {}.", self.groups.join(", "), self.config));
+        }
         lines.extend(self.servers.iter().map(|LocalServer { name, base_url, models }| {
             if models.is_empty() {
                 return format!("Local server: {name} at {base_url}, no models yet: run `ollama pull NAME`.");
             }
             format!("Local server: {name} at {base_url}, {}.", text::count(models.len(), "model", "models"))
         }));
+        lines
+    }
+
+    /// Returns what is not there, one line each.
+    fn missing(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.keys.is_empty() {
+            lines.push("Key in the environment: none (ANTHROPIC_API_KEY, OPENAI_API_KEY).".to_owned());
+        }
+        if self.groups.is_empty() {
+            lines.push(format!("Settings: no provider in {} yet.", self.config));
+        }
         if self.servers.is_empty() {
             let names: Vec<_> = local::names().collect();
             lines.push(format!("Local server: none on the usual ports ({}).", names.join(", ")));
@@ -96,14 +119,14 @@ impl Findings {
 
     /// Returns the providers to choose from. Those that need no key come before those that do.
     fn connections(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<ConnectionOption> {
-        let vendors = VENDORS.iter().map(|(vendor, name, _, url, _)| {
+        let vendors = VENDORS.iter().map(|(vendor, name, models, _, url, _)| {
             let address = variable(url).and_then(|url| url.into_string().ok()).filter(|url| !url.trim().is_empty());
-            let note = address.as_ref().map_or_else(|| "API key".to_owned(), |url| format!("key for {url}"));
+            let note = address.as_ref().map_or_else(|| (*models).to_owned(), |url| format!("key for {url}"));
             ConnectionOption { label: (*name).to_owned(), note, vendor: *vendor, address, needs: Needs::Key }
         });
         let servers = self.usable().map(|server| ConnectionOption {
             label: format!("{} on this machine", server.name),
-            note: format!("no key; {}", text::count(server.models.len(), "model", "models")),
+            note: format!("no key, {}", text::count(server.models.len(), "model", "models")),
             vendor: Vendor::Openai,
             address: Some(server.base_url.clone()),
             needs: Needs::Nothing,
@@ -143,12 +166,24 @@ pub enum NextStep {
     Exit(u8),
 }
 
+/// Why the set-up runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SetupReason {
+    /// It asks only for what is missing.
+    #[default]
+    Missing,
+    /// The user asked for it.
+    Requested,
+    /// The provider rejected the key: it asks for another one.
+    RejectedKey,
+}
+
 /// Returns the set-up for what is missing: a repository, a commit, a provider. `None` if nothing is.
 async fn missing_setup(
     here: &ProjectLocator,
     home: &Home,
     settings: &Settings,
-    always: bool,
+    reason: SetupReason,
 ) -> Result<Option<Start>, Failure> {
     let mut start = Start::default();
     match here.place(&here.folder()?) {
@@ -163,21 +198,45 @@ async fn missing_setup(
         }
         Err(error) => return Err(error.into()),
     }
-    let asks = always || !is_set_up(settings);
+    let asks = reason != SetupReason::Missing || !is_set_up(settings);
     if start.no_repository.is_none() && start.no_commit.is_none() && !asks {
         return Ok(None);
     }
     if asks {
         let findings = Findings::gather(settings, home).await;
-        start.found = findings.lines();
+        start.found = findings.found();
+        start.missing = findings.missing();
         start.connections = findings.connections(|name| std::env::var_os(name));
+        let current = current_connection(settings).filter(|_| reason == SetupReason::RejectedKey);
+        if let Some(current) = current {
+            start.connections.insert(0, current);
+            start.only_key = true;
+        }
     }
     Ok(Some(start))
 }
 
-/// Runs the set-up in the UI, if something is missing or `always` is set.
-pub async fn guide(here: &ProjectLocator, home: &Home, settings: &Settings, always: bool) -> Result<NextStep, Failure> {
-    let Some(start) = missing_setup(here, home, settings, always).await? else {
+/// Returns the connection of the root's auth group, to change its key.
+fn current_connection(settings: &Settings) -> Option<ConnectionOption> {
+    let (_, group) = settings.root_auth().ok()?;
+    let vendor = match group.provider {
+        Provider::Anthropic => Vendor::Anthropic,
+        Provider::Openai => Vendor::Openai,
+        Provider::Scripted => return None,
+    };
+    let name = VENDORS.iter().find(|known| known.0 == vendor).map_or("", |known| known.1);
+    let address = group.base_url.as_ref().map(ToString::to_string);
+    Some(ConnectionOption { label: name.to_owned(), note: String::new(), vendor, address, needs: Needs::Key })
+}
+
+/// Runs the set-up in the UI, if something is missing or there is a reason for it.
+pub async fn guide(
+    here: &ProjectLocator,
+    home: &Home,
+    settings: &Settings,
+    reason: SetupReason,
+) -> Result<NextStep, Failure> {
+    let Some(start) = missing_setup(here, home, settings, reason).await? else {
         return Ok(NextStep::Open { decided: false });
     };
     let options = setup::Options {
@@ -196,10 +255,10 @@ pub async fn guide_in_lines(
     here: &ProjectLocator,
     home: &Home,
     settings: &Settings,
-    always: bool,
+    reason: SetupReason,
     lines: &mut mpsc::UnboundedReceiver<io::Result<String>>,
 ) -> Result<NextStep, Failure> {
-    let Some(start) = missing_setup(here, home, settings, always).await? else {
+    let Some(start) = missing_setup(here, home, settings, reason).await? else {
         return Ok(NextStep::Open { decided: false });
     };
     let say = |line: &str| console.note(line);
@@ -226,8 +285,21 @@ fn can_become_repository(folder: &Path) -> bool {
     folder.parent().is_some() && home.is_none_or(|home| !home.starts_with(folder))
 }
 
+/// Returns the auth group that only gets another key: the root's, if the same connection was set up without a model.
+fn rekeyed_group<'a>(settings: &'a Settings, decided: &SetupResult) -> Option<&'a str> {
+    let (name, _) = settings.root_auth().ok().filter(|(name, _)| !is_implicit(name))?;
+    let current = current_connection(settings)?;
+    let is_same = current.vendor == decided.attempt.vendor && current.address == decided.attempt.address;
+    (is_same && decided.model.is_none()).then_some(name)
+}
+
 /// Writes the provider, the key and the model to the user's settings, and the budget to the project's.
 fn write(here: &ProjectLocator, home: &Home, settings: &Settings, decided: &SetupResult) -> Result<(), Fault> {
+    let set = |layer: Layer, key: &str, value: &str| here.settings_files(home)?.set(layer, key, Some(value));
+    if let (Some(name), Some(key)) = (rekeyed_group(settings, decided), &decided.attempt.key) {
+        let path = KeyPath::top("authGroups").child(name).child("apiKey");
+        return set(Layer::Global, &path.to_string(), &serde_json::Value::from(key.expose()).to_string());
+    }
     let taken = |name: &str| settings.auth_groups.contains_key(name);
     let mut names = ["main".to_owned()].into_iter().chain((2..).map(|number| format!("main{number}")));
     let name = names.find(|name| !taken(name)).unwrap_or_default();
@@ -244,7 +316,6 @@ fn write(here: &ProjectLocator, home: &Home, settings: &Settings, decided: &Setu
     if let Some(address) = &decided.attempt.address {
         entry.insert("baseUrl".to_owned(), address.as_str().into());
     }
-    let set = |layer: Layer, key: &str, value: &str| here.settings_files(home)?.set(layer, key, Some(value));
     set(Layer::Global, &group.to_string(), &serde_json::Value::Object(entry).to_string())?;
     let others = settings.auth_groups.keys().any(|name| !is_implicit(name));
     if others {

@@ -6,11 +6,16 @@ use crate::base::{Fault, IdSource, MicroUsd, SystemClock, TaskId};
 use crate::cli::config::settings;
 use crate::cli::console::{Console, Failure};
 use crate::cli::locate::{ProjectLocator, home};
-use crate::config::Settings;
+use crate::cli::shared_engine::{Sharing, open_or_join};
+use crate::config::paths::Home;
+use crate::config::{Merged, Settings};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::models::{CommandLineChoice, ModelRequest, Models};
 use crate::engine::{self, EngineOptions, Handle};
+use crate::model::Project;
 use crate::process;
+use crate::serve::protocol::ClientKind;
+use crate::store::EngineLock;
 
 /// Whether agents may be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +32,27 @@ pub struct Overrides {
     pub budget: Option<MicroUsd>,
 }
 
-/// Opens the engine of the current project, runs `work`, then saves and stops everything.
+impl Overrides {
+    /// Returns why they cannot apply to an engine that is open already, or `None` if there are none.
+    fn refusal(&self) -> Option<Fault> {
+        let Self { choice: CommandLineChoice { auth, model }, budget } = self;
+        let given = [("--auth", auth.is_some()), ("--model", model.is_some()), ("--budget", budget.is_some())];
+        let (option, _) = given.into_iter().find(|(_, given)| *given)?;
+        let fault = Fault::user(format!("{option} cannot change an engine that is already running"));
+        Some(fault.hint("omit it, or quit the mxd that has this project open first"))
+    }
+}
+
+/// Whose engine carried out a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineHost {
+    /// This process, which has opened the project.
+    Own,
+    /// The process that has the project open. Its agents are at work.
+    Joined,
+}
+
+/// Like [`with_shared_engine`], for work that is the same in both cases.
 pub fn with_engine<T, F>(
     console: &mut Console,
     here: &ProjectLocator,
@@ -38,42 +63,85 @@ pub fn with_engine<T, F>(
 where
     F: Future<Output = Result<T, Failure>>,
 {
+    with_shared_engine(console, here, agents, overrides, |handle, _| work(handle))
+}
+
+/// Opens the engine of the current project, runs `work`, then saves and stops everything. If another process has the
+/// project open, `work` uses its engine instead, which goes on afterwards.
+pub fn with_shared_engine<T, F>(
+    console: &mut Console,
+    here: &ProjectLocator,
+    agents: AgentStart,
+    overrides: Overrides,
+    work: impl FnOnce(Handle, EngineHost) -> F,
+) -> Result<T, Failure>
+where
+    F: Future<Output = Result<T, Failure>>,
+{
     let home = home()?;
     let located = here.locate_or_register(&home)?;
     let merged = settings(console, here, &home)?;
     if agents == AgentStart::Start {
         // The root works in the user's checkout. On a detached HEAD its commits would belong to no branch.
         here.repository()?.branch()?;
-        check_model_access(&merged.settings, &overrides.choice)?;
+        // An engine that is open already has its own access.
+        if EngineLock::holder(&located.folder.lock())?.is_none() {
+            check_model_access(&merged.settings, &overrides.choice)?;
+        }
     }
     process::hide_own_memory();
-    let clock = Arc::new(SystemClock);
-    let options = EngineOptions {
-        home,
-        project: located.project,
-        merged,
-        choice: overrides.choice,
-        budget: overrides.budget,
-        hold: agents == AgentStart::Hold,
-        scripted: None,
-        backend: None,
-        ids: IdSource::new(clock.clone()),
-        clock,
+    let refusal = overrides.refusal();
+    let model = overrides
+        .choice
+        .model
+        .is_some()
+        .then(|| Models::new(merged.settings.clone(), overrides.choice.clone(), Arc::new(SystemClock)));
+    let options = engine_options(home, located.project, merged, overrides, agents);
+    let sharing = match agents {
+        AgentStart::Start => Sharing::Listen,
+        AgentStart::Hold => Sharing::Alone,
     };
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         // Check the model before a task could fail because of it.
-        if options.choice.model.is_some() && !options.hold {
-            let models = Models::new(options.merged.settings.clone(), options.choice.clone(), options.clock.clone());
+        if let Some(models) = model.filter(|_| agents == AgentStart::Start) {
             models.choose(true, &ModelRequest::default()).await?;
         }
-        let handle = engine::open(options).await?;
-        let done = work(handle.clone()).await;
-        handle.quit().await;
+        let engine = open_or_join(options, sharing, ClientKind::Command).await?;
+        let host = if engine.is_joined() { EngineHost::Joined } else { EngineHost::Own };
+        let done = match refusal.filter(|_| engine.is_joined()) {
+            Some(fault) => Err(fault.into()),
+            None => work(engine.handle().clone(), host).await,
+        };
+        engine.leave().await;
         done
     });
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     done
+}
+
+/// Returns what makes the options of an engine. They are made again if the first attempt to open it fails.
+pub fn engine_options(
+    home: Home,
+    project: Project,
+    merged: Merged,
+    overrides: Overrides,
+    agents: AgentStart,
+) -> impl Fn() -> EngineOptions {
+    let clock = Arc::new(SystemClock);
+    let ids = IdSource::new(clock.clone());
+    move || EngineOptions {
+        home: home.clone(),
+        project: project.clone(),
+        merged: merged.clone(),
+        choice: overrides.choice.clone(),
+        budget: overrides.budget,
+        hold: agents == AgentStart::Hold,
+        scripted: None,
+        backend: None,
+        ids: ids.clone(),
+        clock: clock.clone(),
+    }
 }
 
 /// Fails if no provider is configured, before a task could fail because of it.
@@ -92,19 +160,28 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
         .map_err(|error| Fault::environment(format!("cannot start the async runtime: {error}")))
 }
 
-/// Opens the engine without starting agents, and runs one command.
+/// Runs one command without starting agents.
 pub fn one_command(
     console: &mut Console,
     here: &ProjectLocator,
     command: impl FnOnce(&engine::snapshot::Snapshot) -> Result<Command, Fault>,
 ) -> Result<Outcome, Failure> {
-    with_engine(console, here, AgentStart::Hold, Overrides::default(), |handle| async move {
+    one_command_on(console, here, command).map(|(outcome, _)| outcome)
+}
+
+/// Like [`one_command`]. Also returns whose engine carried it out.
+pub fn one_command_on(
+    console: &mut Console,
+    here: &ProjectLocator,
+    command: impl FnOnce(&engine::snapshot::Snapshot) -> Result<Command, Fault>,
+) -> Result<(Outcome, EngineHost), Failure> {
+    with_shared_engine(console, here, AgentStart::Hold, Overrides::default(), |handle, host| async move {
         let (snapshot, _) = handle.subscribe().await?;
-        Ok(handle.command(command(&snapshot)?).await?)
+        Ok((handle.command(command(&snapshot)?).await?, host))
     })
 }
 
-/// Finds a task by id or prefix.
+/// Finds a task by number, id prefix or part of its title.
 pub fn find(snapshot: &engine::snapshot::Snapshot, name: &str) -> Result<TaskId, Fault> {
     let nodes = snapshot.tasks.iter().map(|task| task.node.clone());
     let tree = crate::model::Tree::from_nodes(Some(snapshot.root), nodes)

@@ -42,7 +42,7 @@ impl Viewer {
         Ok(rows)
     }
 
-    /// Finds a task by id or prefix.
+    /// Finds a task by number, id prefix or part of its title.
     pub fn find(&self, name: &str) -> Result<TaskId, Fault> {
         self.ask(async |handle| handle.find(name.to_owned()).await)
     }

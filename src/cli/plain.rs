@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::base::{Fault, TaskId, text};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::locate::{ProjectLocator, home};
-use crate::cli::onboarding::{self, NextStep};
+use crate::cli::onboarding::{self, NextStep, SetupReason};
 use crate::cli::open_engine::{AgentStart, Overrides, check_model_access, runtime, with_engine};
 use crate::cli::outcome::sentence;
 use crate::cli::run::{INTERRUPTED, Outputs, RunDisplay};
@@ -32,15 +32,15 @@ const HELP: &str = "Text goes to the current task. A number answers the question
 /stop         stop the current task and its subtasks
 /interrupt    interrupt the agent's turn
 /diff         show how much each task has changed
-/set_up       set up a model provider
+/login        set up a model provider
 /quit         stop all agents and quit; work resumes next time
 Ctrl-C        interrupt the agents; twice: quit";
 
 pub fn run(console: &mut Console, here: &ProjectLocator) -> Outcome {
     let mut lines = read_lines();
-    let mut scope = SetupScope::Missing;
+    let mut reason = SetupReason::Missing;
     let code = loop {
-        if let NextStep::Exit(code) = greet(console, here, &mut lines, scope)? {
+        if let NextStep::Exit(code) = greet(console, here, &mut lines, reason)? {
             break code;
         }
         let missing = model_access_fault(here)?;
@@ -53,18 +53,11 @@ pub fn run(console: &mut Console, here: &ProjectLocator) -> Outcome {
         })?;
         match end {
             End::Code(code) => break code,
-            End::SetUp => scope = SetupScope::Everything,
+            End::SetUp => reason = SetupReason::Requested,
         }
     };
     console.finish()?;
     Ok(code)
-}
-
-/// How much the set-up asks for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SetupScope {
-    Missing,
-    Everything,
 }
 
 /// How a session ended.
@@ -80,19 +73,12 @@ fn greet(
     console: &mut Console,
     here: &ProjectLocator,
     lines: &mut InputLines,
-    scope: SetupScope,
+    reason: SetupReason,
 ) -> Result<NextStep, Failure> {
     let home = home()?;
     let settings = here.settings(&home)?.settings;
     if std::io::stdin().is_terminal() {
-        return runtime()?.block_on(onboarding::guide_in_lines(
-            console,
-            here,
-            &home,
-            &settings,
-            scope == SetupScope::Everything,
-            lines,
-        ));
+        return runtime()?.block_on(onboarding::guide_in_lines(console, here, &home, &settings, reason, lines));
     }
     here.repository()?;
     if here.peek(&home)?.is_some() && onboarding::is_set_up(&settings) {
@@ -126,7 +112,7 @@ async fn run_session(
         snapshot.project.name, snapshot.project.base_branch
     ))?;
     if missing.is_some() && std::io::stdin().is_terminal() {
-        out.line("No model provider is configured. /set_up configures one; until then messages are queued.")?;
+        out.line("No model provider is configured. /login configures one; until then messages are queued.")?;
     }
     display.reset(out, snapshot)?;
     list_asks(out, &display)?;
@@ -213,7 +199,7 @@ async fn run_line(
     let command = match word {
         "" => return Ok(None),
         "/quit" | "/q" => return Ok(Some(End::Code(0))),
-        "/set_up" | "/setup" if std::io::stdin().is_terminal() => return Ok(Some(End::SetUp)),
+        "/login" | "/set_up" if std::io::stdin().is_terminal() => return Ok(Some(End::SetUp)),
         "/help" | "/?" => {
             out.line(HELP)?;
             return Ok(None);
@@ -278,7 +264,7 @@ async fn run_line(
             }
             _ => Command::Send {
                 task: *at,
-                message: Outgoing { text: line.to_owned(), images: Vec::new() },
+                message: Outgoing { text: line.to_owned(), ..Outgoing::default() },
                 mode: Delivery::Steer,
             },
         },

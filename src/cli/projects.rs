@@ -4,6 +4,8 @@ use serde::Serialize;
 
 use crate::cli::console::{Console, Outcome};
 use crate::cli::locate::{home, registry};
+use crate::cli::paint::Style;
+use crate::cli::table::{Column, Fit, Table, cell};
 use crate::model::Project;
 
 #[derive(clap::Args)]
@@ -25,6 +27,11 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
     if projects.is_empty() && !args.json {
         console.note("no repository is registered yet; go to one and run `mxd init`");
     }
+    if console.is_terminal() && !args.json && !projects.is_empty() {
+        console.table(&table(&projects))?;
+        console.finish()?;
+        return Ok(0);
+    }
     let width = projects.iter().map(|project| project.name.chars().count()).max().unwrap_or(0);
     for project in &projects {
         let exists = project.path.is_dir();
@@ -38,4 +45,25 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
     }
     console.finish()?;
     Ok(0)
+}
+
+fn table(projects: &[Project]) -> Table {
+    let mut table = Table::new(&[
+        Column::left("Project"),
+        Column::left("Branch"),
+        Column::left("Folder").fit(Fit::Flexible),
+        Column::left("Id").fit(Fit::Optional),
+    ]);
+    for project in projects {
+        let exists = project.path.is_dir();
+        let path = project.path.display();
+        let folder = if exists { path.to_string() } else { format!("{path} (not found)") };
+        table.push(vec![
+            cell(&project.name, Style::Strong),
+            cell(&project.base_branch, Style::Plain),
+            cell(folder, if exists { Style::Plain } else { Style::Bad }),
+            cell(project.id.to_string(), Style::Dim),
+        ]);
+    }
+    table
 }

@@ -5,6 +5,7 @@ use crate::cli::TASK_HELP;
 use crate::cli::agent_guard::Reach;
 use crate::cli::console::{Console, Failure, Outcome as Exit};
 use crate::cli::diff::turn;
+use crate::cli::local_time;
 use crate::cli::locate::ProjectLocator;
 use crate::cli::open_engine::{AgentStart, Overrides, find, with_engine};
 use crate::cli::open_read_only::Viewer;
@@ -130,7 +131,7 @@ fn line(view: &TurnView) -> String {
         (prompt, Some(message)) => format!("  (after \"{}\", message {message})", text::headline(prompt, 50)),
         (prompt, None) => format!("  (after \"{}\")", text::headline(prompt, 50)),
     };
-    format!("{:>4}  {}  {files:<13}  {content}{prompt}", view.number, view.at.to_seconds_string())
+    format!("{:>4}  {}  {files:<13}  {content}{prompt}", view.number, local_time::moment(view.at))
 }
 
 fn preview(console: &mut Console, here: &ProjectLocator, args: &Args) -> Exit {

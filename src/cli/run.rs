@@ -11,6 +11,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::locate::ProjectLocator;
 use crate::cli::log::entry;
 use crate::cli::open_engine::{AgentStart, Overrides, find, with_engine};
+use crate::cli::paint::{Span, Style};
 use crate::cli::signals::{SignalRequest, Signals};
 use crate::cli::{asks, exit, stdin};
 use crate::engine::Handle;
@@ -106,7 +107,7 @@ async fn run_agents(
     display.reset(out, snapshot)?;
     display.show_early_asks(out, handle, root, started).await?;
     if !goal.trim().is_empty() {
-        let message = Outgoing { text: goal, images: Vec::new() };
+        let message = Outgoing { text: goal, ..Outgoing::default() };
         handle.command(Command::Send { task: target, message, mode: Delivery::Steer }).await?;
     }
     match display.until_quiet(out, handle, &mut watcher, args.timeout, &mut signals).await? {
@@ -309,7 +310,9 @@ impl RunDisplay {
         let of = |view: &&TaskView| self.target.map_or(view.node.parent.is_none(), |target| view.node.id == target);
         let decides = self.views.values().find(of);
         let failed = decides.is_some_and(|view| view.node.status == Status::Failed);
-        let waits_for = |chain: &[TaskId]| decides.is_some_and(|view| chain.contains(&view.node.id));
+        let waits_for = |chain: &[TaskId]| {
+            decides.is_some_and(|view| chain.iter().any(|task| self.is_in_subtree(*task, view.node.id)))
+        };
         let is_open = decides.is_some_and(|view| view.node.status == Status::InProgress);
         let left_below = self.waiting_for_processes().any(|(view, ..)| !of(&view));
         if self.asks().any(|(_, _, ask)| progress::is_blocking(ask)) || (is_open && left_below) {
@@ -427,9 +430,26 @@ impl RunDisplay {
         let head = lines.next().unwrap_or_default();
         // Remove the time, which is always now.
         let head = head.split_once("  ").map_or(head.as_str(), |(_, rest)| rest);
-        out.line(&format!("{}  {head}", self.title(task)))?;
+        let style = match &event.body {
+            Body::ToolResult(_) | Body::Error(_) | Body::BudgetExceeded(_) => Style::Bad,
+            Body::AskRaised(_) | Body::BudgetWarning(_) => Style::Warning,
+            Body::DoneNotified(_) => Style::Good,
+            Body::ToolCall(_) => Style::Dim,
+            _ => Style::Accent,
+        };
+        out.spans(&[Span::new(self.title(task), Style::Strong), Span::plain("  "), Span::new(head, style)])?;
         let most = if self.is_terminal { 6 } else { usize::MAX };
+        if matches!(event.body, Body::ToolCall(_)) {
+            // Its sentence says enough.
+            return Ok(());
+        }
         lines.take(most).try_for_each(|line| out.line(&line))
+    }
+
+    /// Returns true if `task` is `top` or below it.
+    fn is_in_subtree(&self, task: TaskId, top: TaskId) -> bool {
+        let parent = |task: &TaskId| self.views.get(task).and_then(|view| view.node.parent);
+        std::iter::successors(Some(task), parent).any(|task| task == top)
     }
 
     /// Returns the tasks that cannot continue by themselves: the last of each chain, with the chain and the reason.

@@ -2,6 +2,7 @@
 
 use crate::base::{Clock as _, Fault, SystemClock, text};
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::local_time;
 use crate::cli::locate::ProjectLocator;
 use crate::cli::open_read_only::Viewer;
 use crate::model::search::{Hit, SearchQuery, moment};
@@ -84,7 +85,7 @@ fn show(console: &mut Console, hit: &Hit) -> Result<(), Failure> {
     let event = hit.event.map(|event| format!("  {event}")).unwrap_or_default();
     console.line(&format!(
         "{}  {}  {}{rewound}  {}{event}",
-        hit.at.to_seconds_string(),
+        local_time::moment(hit.at),
         text::headline(title, 48),
         hit.place,
         hit.task.short(),

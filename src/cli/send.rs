@@ -1,14 +1,16 @@
 //! `mxd send`, `mxd answer`, `mxd stop`. Messages and answers are delivered when the agents run.
 
-use crate::base::Fault;
+use crate::base::{Fault, TaskId};
 use crate::cli::TASK_HELP;
 use crate::cli::console::{Console, Outcome as Exit};
 use crate::cli::locate::ProjectLocator;
-use crate::cli::open_engine::{find, one_command};
+use crate::cli::open_engine::{EngineHost, find, one_command, one_command_on};
 use crate::cli::outcome::print;
 use crate::cli::stdin;
 use crate::engine::command::{Command, Outgoing, StopScope};
 use crate::engine::snapshot::Snapshot;
+use crate::model::Ask;
+use crate::model::address::SHORTEST_ID;
 use crate::model::ask::AskReply;
 use crate::model::message::Delivery;
 
@@ -23,7 +25,7 @@ pub struct SendArgs {
 
 #[derive(clap::Args)]
 pub struct AnswerArgs {
-    /// Question id or prefix (8+ characters), from `mxd asks`.
+    /// Task that asks, or id from `mxd asks`.
     ask: String,
     /// Choice number or text. `-` reads it from stdin.
     #[arg(required = true)]
@@ -32,23 +34,30 @@ pub struct AnswerArgs {
 
 #[derive(clap::Args)]
 pub struct StopArgs {
-    /// Task id or prefix (default: all tasks).
+    /// Task to stop, with its subtasks (default: all).
     task: Option<String>,
 }
 
 pub fn send(console: &mut Console, here: &ProjectLocator, args: &SendArgs) -> Exit {
     let text = stdin::read_args(&args.text)?;
-    let outcome = one_command(console, here, |snapshot| {
-        let message = Outgoing { text, images: Vec::new() };
+    let (outcome, host) = one_command_on(console, here, |snapshot| {
+        let message = Outgoing { text, ..Outgoing::default() };
         Ok(Command::Send { task: find(snapshot, &args.task)?, message, mode: Delivery::Steer })
     })?;
-    print(console, &outcome, "sent; continue with `mxd run`")?;
+    print(
+        console,
+        &outcome,
+        match host {
+            EngineHost::Own => "sent; continue with `mxd run`",
+            EngineHost::Joined => "sent",
+        },
+    )?;
     Ok(0)
 }
 
 pub fn answer(console: &mut Console, here: &ProjectLocator, args: &AnswerArgs) -> Exit {
     let words = stdin::read_args(&args.answer)?;
-    let outcome = one_command(console, here, |snapshot| {
+    let (outcome, host) = one_command_on(console, here, |snapshot| {
         let (task, ask) = find_ask(snapshot, &args.ask)?;
         // A number selects a choice. If the question has none, it is text.
         let reply = match words.trim().parse::<usize>() {
@@ -57,26 +66,43 @@ pub fn answer(console: &mut Console, here: &ProjectLocator, args: &AnswerArgs) -
         };
         Ok(Command::Answer { task, ask: ask.id, reply })
     })?;
-    print(console, &outcome, "answered; continue with `mxd run`")?;
+    print(
+        console,
+        &outcome,
+        match host {
+            EngineHost::Own => "answered; continue with `mxd run`",
+            EngineHost::Joined => "answered",
+        },
+    )?;
     Ok(0)
 }
 
-fn find_ask<'a>(snapshot: &'a Snapshot, name: &str) -> Result<(crate::base::TaskId, &'a crate::model::Ask), Fault> {
+/// Returns the question with this id, or the only one of the task with this name.
+fn find_ask<'a>(snapshot: &'a Snapshot, name: &str) -> Result<(TaskId, &'a Ask), Fault> {
     let wanted = name.trim().to_ascii_uppercase();
     let hint = "`mxd asks` lists open questions";
-    if wanted.len() < 8 {
-        return Err(
-            Fault::user(format!("\"{name}\" is too short to name a question: give at least 8 characters")).hint(hint)
-        );
-    }
     let all = snapshot.tasks.iter().flat_map(|task| task.asks.iter().map(move |ask| (task.node.id, ask)));
-    let found: Vec<_> = all.filter(|(_, ask)| ask.id.to_string().starts_with(&wanted)).collect();
-    match found.as_slice() {
-        [one] => Ok(*one),
-        [] => Err(Fault::user(format!("no open question has an id that starts with \"{name}\"")).hint(hint)),
-        many => {
-            Err(Fault::user(format!("{} questions start with \"{name}\"; give more characters", many.len())).hint(hint))
-        }
+    let starts = |ask: &Ask| wanted.len() >= SHORTEST_ID && ask.id.to_string().starts_with(&wanted);
+    let found: Vec<_> = all.filter(|(_, ask)| starts(ask)).collect();
+    let fault = match (found.as_slice(), find(snapshot, name)) {
+        ([one], _) => return Ok(*one),
+        ([], Ok(task)) => return only_ask(snapshot, task).map_err(|fault| fault.hint(hint)),
+        ([], Err(_)) => Fault::user(format!("no open question has the id \"{name}\" or is asked by such a task")),
+        (many, _) => Fault::user(format!("{} questions start with \"{name}\"; give more characters", many.len())),
+    };
+    Err(fault.hint(hint))
+}
+
+/// Returns the open question of a task that has only one.
+fn only_ask(snapshot: &Snapshot, task: TaskId) -> Result<(TaskId, &Ask), Fault> {
+    let Some(view) = snapshot.tasks.iter().find(|view| view.node.id == task) else {
+        return Err(Fault::internal(format!("task {task} is not in the snapshot")));
+    };
+    let title = &view.node.title;
+    match view.asks.as_slice() {
+        [ask] => Ok((task, ask)),
+        [] => Err(Fault::user(format!("\"{title}\" has no open question"))),
+        asks => Err(Fault::user(format!("\"{title}\" has {} open questions: give the id of one", asks.len()))),
     }
 }
 

@@ -10,8 +10,8 @@ use crate::cli::outcome::print;
 use crate::cli::stdin;
 use crate::config::recurring::Schedule;
 use crate::engine::command::{Command, TaskChanges, TaskDraft, TaskStart};
+use crate::model::address::AddressError;
 use crate::model::task::Recurring;
-use crate::model::tree::LookupError;
 use crate::model::{TaskNode, Tree};
 
 #[derive(clap::Args)]
@@ -146,7 +146,7 @@ impl From<RecurringArg> for Recurring {
 
 #[derive(clap::Args)]
 pub struct RestoreArgs {
-    /// Task id or prefix; omit it to list deleted tasks.
+    /// Task to restore; omit it to list deleted tasks.
     task: Option<String>,
 }
 
@@ -263,7 +263,7 @@ fn find_deleted(deleted: Vec<TaskNode>, name: &str, fault: Fault) -> Result<Task
     let Some(deleted) = Tree::from_nodes(None, deleted) else { return Err(fault) };
     match deleted.tree.find(name) {
         Ok(node) => Ok(node.id),
-        Err(error @ LookupError::Ambiguous { .. }) => Err(Fault::user(error.to_string())),
-        Err(LookupError::Unknown(_) | LookupError::TooShort(_)) => Err(fault.hint("`mxd restore` lists deleted tasks")),
+        Err(error @ AddressError::Ambiguous { .. }) => Err(Fault::user(error.to_string())),
+        Err(_) => Err(fault.hint("`mxd restore` lists deleted tasks")),
     }
 }

@@ -6,6 +6,8 @@ use crate::base::{MicroUsd, TaskId, text};
 use crate::cli::console::{Console, Outcome};
 use crate::cli::locate::ProjectLocator;
 use crate::cli::open_read_only::Viewer;
+use crate::cli::paint::{Span, Style};
+use crate::cli::table::{Cell, Column, Fit, Table, cell};
 use crate::engine::query::TaskRow;
 use crate::model::task::Recurring;
 use crate::model::{Status, TaskNode};
@@ -24,12 +26,12 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
         console.line("no tasks yet")?;
     }
     let nodes: Nodes<'_> = rows.iter().map(|row| (row.node.id, &row.node)).collect();
-    for row in &rows {
-        if args.json {
-            console.json(row)?;
-        } else {
-            console.line(&line(&nodes, row))?;
-        }
+    if args.json {
+        rows.iter().try_for_each(|row| console.json(row))?;
+    } else if console.is_terminal() && !rows.is_empty() {
+        console.table(&table(&nodes, &rows))?;
+    } else {
+        rows.iter().try_for_each(|row| console.line(&line(&nodes, row)))?;
     }
     console.finish()?;
     Ok(0)
@@ -37,17 +39,79 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
 
 type Nodes<'a> = BTreeMap<TaskId, &'a TaskNode>;
 
+/// Returns the tree as a table for a terminal.
+fn table(nodes: &Nodes<'_>, rows: &[TaskRow]) -> Table {
+    let mut table = Table::new(&[
+        Column::right("#"),
+        Column::left("Task").fit(Fit::Flexible),
+        Column::left("State"),
+        Column::right("Cost"),
+        Column::left("Waiting"),
+        Column::left("Profile").fit(Fit::Optional),
+        Column::left("Id").fit(Fit::Optional),
+    ]);
+    for row in rows {
+        let node = &row.node;
+        let style = style(row);
+        let task: Cell = vec![
+            Span::dim(branches(nodes, node)),
+            Span::new(format!("{} ", glyph(row)), style),
+            Span::new(
+                text::headline(&node.title, 200),
+                if node.parent.is_none() { Style::Strong } else { Style::Plain },
+            ),
+        ];
+        let waiting = if row.asks > 0 { Style::Warning } else { Style::Plain };
+        table.push(vec![
+            cell(node.handle(), Style::Dim),
+            task,
+            cell(state(row), style),
+            cell(cost(row).unwrap_or_default(), Style::Plain),
+            cell(waits(nodes, row).join(", "), waiting),
+            cell(node.non_default_profile().unwrap_or_default(), Style::Plain),
+            cell(node.id.short(), Style::Dim),
+        ]);
+    }
+    table
+}
+
+/// Returns the state in one word, as the screen shows it.
+fn state(row: &TaskRow) -> String {
+    row.state.word().to_owned()
+}
+
+fn style(row: &TaskRow) -> Style {
+    match row.node.status {
+        _ if row.asks > 0 || row.state.needs_user() && row.node.status != Status::Failed => Style::Warning,
+        Status::InProgress => Style::Accent,
+        Status::Passed => Style::Good,
+        Status::Failed => Style::Bad,
+        Status::Draft | Status::Closed => Style::Dim,
+        Status::Pending => Style::Plain,
+    }
+}
+
+fn cost(row: &TaskRow) -> Option<String> {
+    let bound = if row.unpriced { "at least " } else { "" };
+    (row.cost > MicroUsd::ZERO).then(|| format!("{bound}{}", row.cost))
+}
+
+/// Returns the line of a task for another program. The id stays the last word.
 fn line(nodes: &Nodes<'_>, row: &TaskRow) -> String {
     let node = &row.node;
     let title = text::headline(&node.title, 60);
-    let mut parts = vec![format!("{}{} {title}", branches(nodes, node), glyph(row)), node.status.to_string()];
-    if let Some(profile) = node.non_default_profile() {
-        parts.push(profile.to_owned());
-    }
-    if row.cost > MicroUsd::ZERO {
-        let bound = if row.unpriced { "at least " } else { "" };
-        parts.push(format!("{bound}{}", row.cost));
-    }
+    let mut parts = vec![format!("{}{} {title}", branches(nodes, node), glyph(row)), state(row)];
+    parts.extend(node.non_default_profile().map(str::to_owned));
+    parts.extend(cost(row));
+    parts.extend(waits(nodes, row));
+    parts.extend(node.number.map(|number| number.to_string()));
+    parts.push(node.id.short());
+    parts.join("  ")
+}
+
+/// Describes what a task waits for.
+fn waits(nodes: &Nodes<'_>, row: &TaskRow) -> Vec<String> {
+    let mut parts = Vec::new();
     if row.asks > 0 {
         parts.push(text::count(row.asks, "question", "questions"));
     }
@@ -59,8 +123,7 @@ fn line(nodes: &Nodes<'_>, row: &TaskRow) -> String {
         parts.push(format!("merge waits for {}", text::headline(host, 40)));
     }
     parts.extend(recurrence(row));
-    parts.push(node.id.short());
-    parts.join("  ")
+    parts
 }
 
 /// Describes how a task recurs, or `None` if it does not.
@@ -80,6 +143,7 @@ fn glyph(row: &TaskRow) -> char {
         _ if row.node.parent.is_none() => '◆',
         Status::Draft => '·',
         Status::Pending => '○',
+        Status::InProgress if row.state.is_resting() => '◐',
         Status::InProgress => '●',
         Status::Passed => '✓',
         Status::Failed => '✗',
@@ -101,3 +165,7 @@ fn branches(nodes: &Nodes<'_>, node: &TaskNode) -> String {
     out.push_str(if is_last(node) { "└ " } else { "├ " });
     out
 }
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;

@@ -19,6 +19,7 @@ use crate::config::read::{self, LayerFile};
 use crate::config::table::{self, Kind, PathError, ResolvedKey};
 use crate::config::validate::{Expected, Validator, is};
 use crate::model::ask::Approval;
+use crate::permit::List;
 use tree::Tree;
 
 /// A file to edit.
@@ -141,6 +142,25 @@ impl SettingsEdit<'_> {
         let is_in_other =
             file.value(other).and_then(Value::as_array).is_some_and(|known| known.contains(&entry.clone().into()));
         if is_in_other { decided.edit_list(other, |entries| entries.retain(|known| *known != entry)) } else { Ok(text) }
+    }
+
+    /// Returns the file's text with a permission rule added to a list.
+    pub fn add_rule(&self, list: List, rule: &str) -> Result<String, EditError> {
+        let mut rules = self.rules(list);
+        add(&mut rules, rule);
+        self.set(&format!("permissions.{list}"), &Value::from(rules).to_string())
+    }
+
+    /// Returns the file's text without a permission rule.
+    pub fn remove_rule(&self, list: List, rule: &str) -> Result<String, EditError> {
+        let mut rules = self.rules(list);
+        rules.retain(|known| known != rule);
+        self.set(&format!("permissions.{list}"), &Value::from(rules).to_string())
+    }
+
+    fn rules(&self, list: List) -> Vec<String> {
+        let file = LayerFile::read(self.layer, self.file, self.text.as_bytes());
+        file.rule_texts(list).map(str::to_owned).collect()
     }
 
     fn edit_list(&self, key: &'static str, change: impl FnOnce(&mut Vec<String>)) -> Result<String, EditError> {

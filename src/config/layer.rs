@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::problem::FileLocation;
 
 /// A settings file. Ordered by precedence: a later layer wins over an earlier one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
     /// The user's, for all projects, in the data folder.

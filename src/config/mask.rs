@@ -38,6 +38,8 @@ pub fn masked(kind: &Kind, value: &Value) -> Value {
             })
             .collect::<Map<_, _>>()
             .into(),
+        // A rule must be shown as it is, and holds no secret.
+        (Kind::List(Kind::PermissionRule(_)) | Kind::PermissionRule(_), value) => value.clone(),
         (Kind::List(_) | Kind::OneOrMany, Value::Array(items)) if items.iter().all(Value::is_string) => {
             let texts: Vec<String> = items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect();
             scrub_args(&texts).into()

@@ -15,6 +15,7 @@ use crate::config::read::LayerFile;
 use crate::config::settings::{McpServer, Settings};
 use crate::config::table::{self, KEYS, Key, Kind, Need};
 use crate::config::trust::{Server, ServerState};
+use crate::permit::{List, Mode, Rule, Rules, Source};
 
 /// An effective value and its origin.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,10 @@ pub struct Merged {
     pub servers: Vec<Server>,
     /// The problems of all layers, in layer order.
     pub problems: Vec<Problem>,
+    /// The permission rules that apply.
+    pub rules: Rules,
+    /// The repository's allow rules that the user has not added to their own settings. They do nothing.
+    pub proposed_rules: Vec<Rule>,
     /// The effective values, in table order.
     pub(super) effective: Vec<Effective>,
 }
@@ -91,6 +96,10 @@ pub fn merge(environment: &Environment, files: &[LayerFile]) -> Result<Merged, F
             Kind::Object { fields, .. } => {
                 for field in *fields {
                     let field_path = path.child(field.name);
+                    if let Kind::List(Kind::PermissionRule(list)) = field.kind {
+                        effective.push(permission_list(&files, *list, field_path));
+                        continue;
+                    }
                     effective.extend(nearest(&files, field, &field_path, |file| file.value(key.name)?.get(field.name)));
                 }
             }
@@ -108,7 +117,8 @@ pub fn merge(environment: &Environment, files: &[LayerFile]) -> Result<Merged, F
     }
     servers.sort_by(|a, b| a.name.cmp(&b.name));
     let settings = typed(&effective, &servers)?;
-    Ok(Merged { settings, servers, problems, effective })
+    let (rules, proposed_rules) = permission_rules(&files);
+    Ok(Merged { settings, servers, problems, rules, proposed_rules, effective })
 }
 
 /// Returns the state of the repository's server `name` if it is not active, or `None` if it is approved.
@@ -164,6 +174,44 @@ fn nearest<'f>(
     Some(Effective { path: path.clone(), value, origin })
 }
 
+/// Returns true if the rules of a layer apply. A repository cannot allow anything.
+fn is_trusted(layer: Layer, list: List) -> bool {
+    layer != Layer::Repo || list != List::Allow
+}
+
+/// Returns the rules of all layers as one list.
+fn permission_list(files: &[&LayerFile], list: List, path: KeyPath) -> Effective {
+    let mut texts: Vec<&str> = Vec::new();
+    let mut origin = Origin::Default;
+    for file in files.iter().filter(|file| is_trusted(file.layer, list)) {
+        let mut stated = file.rule_texts(list).peekable();
+        if stated.peek().is_some() {
+            origin = if origin == Origin::Default { file.origin(&path) } else { Origin::Several };
+        }
+        texts.extend(stated);
+    }
+    Effective { path, value: texts.into(), origin }
+}
+
+/// Returns the rules that apply, and the repository's proposals.
+fn permission_rules(files: &[&LayerFile]) -> (Rules, Vec<Rule>) {
+    let (mut rules, mut proposed) = (Vec::new(), Vec::new());
+    for file in files {
+        let source = match file.layer {
+            Layer::Global => Source::Global,
+            Layer::Repo => Source::Repo,
+            Layer::Local => Source::Local,
+        };
+        for list in List::ALL {
+            // Invalid rules were reported when the file was read.
+            let parsed = file.rule_texts(list).filter_map(|text| Rule::parse(text, list, source).ok());
+            if is_trusted(file.layer, list) { rules.extend(parsed) } else { proposed.extend(parsed) }
+        }
+    }
+    proposed.retain(|proposal| !rules.iter().any(|rule| rule.list == proposal.list && rule.text == proposal.text));
+    (Rules(rules), proposed)
+}
+
 /// Returns true if a repository's value protects the user more than their own value.
 type IsStricter = fn(&Value, Option<&Value>) -> bool;
 
@@ -182,6 +230,11 @@ fn stricter(key: &str) -> Option<IsStricter> {
         "clarifyTimeoutMs" => Some(|proposed, own| match (proposed.as_f64(), own.and_then(Value::as_f64)) {
             (Some(proposed), Some(own)) => proposed > own,
             (Some(_) | None, _) => false,
+        }),
+        "mode" => Some(|proposed, own| {
+            let mode = |value: &Value| value.as_str()?.parse::<Mode>().ok();
+            let own = own.and_then(mode).unwrap_or(Mode::Open);
+            mode(proposed).is_some_and(|proposed| own.is_looser_than(proposed))
         }),
         _ => None,
     }

@@ -202,3 +202,50 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn permission_rules_of_all_layers_add_up_and_a_repository_only_proposes_to_allow() {
+    let merged = merged(
+        r#"{"permissions": {"deny": ["read(~/.ssh/**)"], "allow": ["bash(ls *)"]}}"#,
+        r#"{"permissions": {"deny": ["bash(git push *)"], "ask": ["edit(docs/**)"], "allow": ["bash(*)", "bash(make *)"]}}"#,
+        r#"{"permissions": {"allow": ["bash(make *)"]}}"#,
+    );
+    assert_eq!(merged.problems, []);
+    let rules: Vec<(&str, &str, &str)> =
+        merged.rules.0.iter().map(|rule| (rule.list.word(), rule.text.as_str(), rule.source.word())).collect();
+    let expected = [
+        ("deny", "read(~/.ssh/**)", "global"),
+        ("allow", "bash(ls *)", "global"),
+        ("deny", "bash(git push *)", "repo"),
+        ("ask", "edit(docs/**)", "repo"),
+        ("allow", "bash(make *)", "local"),
+    ];
+    assert_eq!(rules, expected);
+    let proposed: Vec<&str> = merged.proposed_rules.iter().map(|rule| rule.text.as_str()).collect();
+    assert_eq!(proposed, ["bash(*)"], "what the user has added is no proposal");
+    assert_eq!(merged.settings.permissions.allow, ["bash(ls *)", "bash(make *)"]);
+}
+
+#[test]
+fn a_repository_can_only_make_the_permission_mode_stricter() {
+    let mode = |global: &str, repo: &str, local: &str| {
+        let text = |mode: &str| {
+            if mode.is_empty() { String::new() } else { format!(r#"{{"permissions": {{"mode": "{mode}"}}}}"#) }
+        };
+        merged(&text(global), &text(repo), &text(local)).settings.permissions.mode
+    };
+    assert_eq!(mode("", "", ""), None);
+    assert_eq!(mode("", "edits", ""), Some(Mode::Edits));
+    assert_eq!(mode("", "bypassPermissions", ""), None);
+    assert_eq!(mode("ask", "edits", ""), Some(Mode::Ask));
+    assert_eq!(mode("edits", "plan", ""), Some(Mode::Plan));
+    assert_eq!(mode("edits", "plan", "edits"), Some(Mode::Edits), "the user decides about their own project");
+}
+
+#[test]
+fn an_invalid_rule_is_an_error_with_its_place() {
+    let merged = merged("", "", "{\"permissions\": {\"deny\": [\"bash(x\"]}}");
+    let [problem] = merged.problems.as_slice() else { panic!("{:?}", merged.problems) };
+    assert!(problem.to_string().contains("permissions.deny"), "{problem}");
+    assert!(merged.fault().is_some(), "a deny rule that cannot be read must not be skipped");
+}

@@ -82,6 +82,11 @@ impl Home {
         self.root.join("agents")
     }
 
+    /// Named tokens for the HTTP interface, hashed.
+    pub fn tokens(&self) -> PathBuf {
+        self.root.join("tokens.json")
+    }
+
     /// The registry of projects.
     pub fn projects(&self) -> PathBuf {
         self.root.join("projects.json")
@@ -181,6 +186,11 @@ impl ProjectFolder {
         self.root.join("hinted-at-setup-hook")
     }
 
+    /// The selected task and the reading positions of the screen.
+    pub fn screen_position(&self) -> PathBuf {
+        self.root.join("screen.json")
+    }
+
     /// Unsent drafts of messages.
     pub fn drafts(&self) -> PathBuf {
         self.root.join("drafts.json")
@@ -194,6 +204,21 @@ impl ProjectFolder {
     /// Lock file of the engine, the only process that may write. Never removed.
     pub fn lock(&self) -> PathBuf {
         self.root.join("engine.lock")
+    }
+
+    /// The socket of the engine, unless this path is too long for one.
+    pub fn socket(&self) -> PathBuf {
+        self.root.join("engine.sock")
+    }
+
+    /// Where the engine of this project can be reached. Written by the process that holds the lock.
+    pub fn server_info(&self) -> PathBuf {
+        self.root.join("serve.json")
+    }
+
+    /// Outcomes of HTTP requests that may be repeated.
+    pub fn http_outcomes(&self) -> PathBuf {
+        self.root.join("http-outcomes.jsonl")
     }
 
     pub fn sessions(&self) -> PathBuf {

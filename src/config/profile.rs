@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::base::MicroUsd;
 use crate::config::problem::{FileLocation, Position, Severity};
+use crate::permit::{Mode, ProfileMode};
 use front_matter::{Entry, Value};
 pub use problem::ProfileProblemKind;
 
@@ -82,6 +83,8 @@ pub struct Profile {
     pub budget: Option<MicroUsd>,
     /// Whether the user reviews the work before the task passes. `None` for the default of the settings.
     pub review: Option<bool>,
+    /// The permission mode. `None` for that of the settings.
+    pub permissions: Option<Mode>,
     /// Instructions for the agent.
     pub prompt: String,
     /// Problems that do not make the profile unusable.
@@ -124,7 +127,7 @@ impl fmt::Display for ProfileProblem {
 }
 
 /// The fields, in canonical spelling.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "name",
     "description",
     "model",
@@ -135,6 +138,7 @@ const FIELDS: [&str; 11] = [
     "max_turns",
     "budget",
     "review",
+    "permissions",
     "prompt",
 ];
 
@@ -180,6 +184,7 @@ impl Profile {
             max_turns: None,
             budget: None,
             review: None,
+            permissions: None,
             prompt: parsed.body.trim().to_owned(),
             warnings: Vec::new(),
             file: file.to_owned(),
@@ -240,6 +245,11 @@ impl Profile {
         }
     }
 
+    /// Returns what the profile says about the permission mode.
+    pub fn permission_mode(&self) -> ProfileMode {
+        ProfileMode { mode: self.permissions, is_foreign: self.source == Source::Project }
+    }
+
     fn set_field(&mut self, reader: &mut Reader<'_>, entry: &Entry) {
         let Some(field) = reader.field(entry) else { return };
         if self.lines.insert(field, entry.line).is_some() {
@@ -262,6 +272,7 @@ impl Profile {
             "max_turns" => self.max_turns = reader.number(field, entry),
             "budget" => self.budget = reader.dollars(field, entry),
             "review" => self.review = reader.flag(field, entry),
+            "permissions" => self.permissions = reader.mode(field, entry),
             "prompt" => {
                 let prompt = reader.text(field, entry).unwrap_or_default();
                 self.prompt = if self.prompt.is_empty() { prompt } else { format!("{prompt}\n\n{}", self.prompt) };
@@ -374,6 +385,18 @@ impl Reader<'_> {
             self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected: "true or false" });
         }
         flag
+    }
+
+    fn mode(&mut self, field: &'static str, entry: &Entry) -> Option<Mode> {
+        let mode = match &entry.value {
+            Value::Text(text) => text.trim().parse().ok(),
+            Value::List(_) | Value::Nested => None,
+        };
+        if mode.is_none() {
+            let expected = "a mode: ask, edits, sandboxed, plan, refuse, bypass or delegate";
+            self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected });
+        }
+        mode
     }
 
     fn dollars(&mut self, field: &'static str, entry: &Entry) -> Option<MicroUsd> {

@@ -113,3 +113,13 @@ fn a_repository_can_require_a_review_but_not_skip_one() {
     let error = read(Source::User, "---\nreview: maybe\n---\np").unwrap_err();
     assert_eq!(error, ["agents/x.md:2: review must be true or false"]);
 }
+
+#[test]
+fn a_permission_mode_is_read_and_a_wrong_one_is_an_error() {
+    let mode = |source, word: &str| {
+        read(source, &format!("---\npermissions: {word}\n---\np")).map(|read| read.permission_mode())
+    };
+    assert_eq!(mode(Source::User, "edits"), Ok(ProfileMode { mode: Some(Mode::Edits), is_foreign: false }));
+    assert_eq!(mode(Source::Project, "plan"), Ok(ProfileMode { mode: Some(Mode::Plan), is_foreign: true }));
+    assert!(mode(Source::User, "everything").is_err());
+}

@@ -16,6 +16,7 @@ use crate::config::problem::{self, FileLocation, Position, Problem, ProblemKind}
 use crate::config::table::{self, Allowed, KEYS, Key};
 use crate::config::trust;
 use crate::config::validate::{Expected, Validator, is};
+use crate::permit::List;
 
 /// The file format of this version.
 const FORMAT: u64 = 1;
@@ -127,6 +128,12 @@ impl LayerFile {
 
     pub(super) fn value(&self, key: &str) -> Option<&Value> {
         self.values.get(key)
+    }
+
+    /// Returns the texts of the file's permission rules.
+    pub fn rule_texts(&self, list: List) -> impl Iterator<Item = &str> {
+        let items = self.value("permissions").and_then(|value| value.get(list.word())?.as_array());
+        items.into_iter().flatten().filter_map(Value::as_str)
     }
 
     pub(super) fn server_hash(&self, name: &str) -> Option<&str> {

@@ -61,7 +61,7 @@ pub enum Recurrence {
 }
 
 /// A schedule as the user writes it. Empty if the task runs only on demand.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Schedule {
     pub every: Option<String>,

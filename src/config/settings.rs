@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer};
 use crate::base::{Fault, MicroUsd, Secret};
 use crate::config::{environment, mask};
 use crate::model::event::CacheLife;
+use crate::permit::Mode;
 
 /// All settings, with defaults.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -42,6 +43,7 @@ pub struct Settings {
     pub review: bool,
     /// The default profile of new tasks.
     pub profile: String,
+    pub permissions: Permissions,
     /// The servers that may start. [`crate::config::Merged::servers`] also has the others.
     pub mcp_servers: BTreeMap<String, McpServer>,
     pub approved_mcp_servers: Vec<String>,
@@ -57,9 +59,12 @@ pub struct Settings {
     /// Whether the UI captures the mouse.
     pub mouse: bool,
     pub notify: Notify,
+    #[serde(default)]
+    pub serve: Serve,
     /// Number of sessions of closed tasks that gc keeps. `None` for all.
     pub session_keep: Option<u32>,
     pub durability: Durability,
+    pub on_hangup: OnHangup,
 }
 
 /// A provider with its credentials.
@@ -189,6 +194,16 @@ impl fmt::Debug for Args {
     }
 }
 
+/// What agents may do without asking, from all layers. [`crate::config::Merged::rules`] has the parsed rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Permissions {
+    #[serde(default, deserialize_with = "permission_mode")]
+    pub mode: Option<Mode>,
+    pub allow: Vec<String>,
+    pub ask: Vec<String>,
+    pub deny: Vec<String>,
+}
+
 /// The keys of an action. Empty if the action has no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyBinding(pub Vec<String>);
@@ -216,6 +231,13 @@ pub struct Notify {
     pub command: Option<String>,
 }
 
+/// How `mxd serve` can be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Serve {
+    /// The address for HTTP. `None` for no HTTP.
+    pub http: Option<String>,
+}
+
 /// When an event counts as saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -224,6 +246,15 @@ pub enum Durability {
     Sync,
     /// When the operating system has it. A power failure may lose it.
     Os,
+}
+
+/// What agents do when the terminal is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnHangup {
+    /// Go on without a screen.
+    Continue,
+    Stop,
 }
 
 /// The reason why no auth group can be selected.
@@ -286,6 +317,11 @@ impl Settings {
     pub fn child_model(&self) -> Option<&str> {
         self.child_model.as_deref().or(self.model.as_deref())
     }
+}
+
+fn permission_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Mode>, D::Error> {
+    let Some(word) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    word.parse().map(Some).map_err(D::Error::custom)
 }
 
 fn dollars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MicroUsd>, D::Error> {

@@ -42,7 +42,7 @@ impl fmt::Display for MaskedSetting {
 }
 
 /// A value in JSON output.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SettingRow {
     pub key: String,
     /// Without secrets.

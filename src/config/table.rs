@@ -9,6 +9,7 @@ pub use entries::{FILE_KEYS, KEYS};
 
 use crate::config::key_path::KeyPath;
 use crate::config::layer::Layer;
+use crate::permit::List;
 
 /// A setting, or a field of one.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +89,8 @@ pub enum Kind {
         min: f64,
     },
     Choice(&'static [&'static str]),
+    /// A permission rule of this list.
+    PermissionRule(List),
     /// A string, or a list of strings.
     OneOrMany,
     List(&'static Kind),
@@ -149,6 +152,7 @@ impl Kind {
     pub fn is_text(&self) -> bool {
         match self {
             Self::Text
+            | Self::PermissionRule(_)
             | Self::Free
             | Self::Path
             | Self::Url
@@ -175,6 +179,7 @@ impl Kind {
             | Self::Hash
             | Self::Flag
             | Self::Choice(_)
+            | Self::PermissionRule(_)
             | Self::OneOrMany
             | Self::Whole { .. }
             | Self::Dollars { .. } => true,
@@ -209,6 +214,9 @@ impl Kind {
             Self::Choice(words) => {
                 let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 format!("one of {}", words.join(", "))
+            }
+            Self::PermissionRule(list) => {
+                format!("a rule to {list}, such as \"bash(cargo test *)\" or \"read(~/.ssh/**)\"")
             }
             Self::OneOrMany => "a string or a list of strings".to_owned(),
             Self::List(of) => format!("a list; each item is {}", of.describe()),

@@ -177,6 +177,8 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "keys"
                 | "sessionKeep"
                 | "durability"
+                | "onHangup"
+                | "serve"
         );
         assert_eq!(file.value(key.name).is_none(), refused, "{}", key.name);
         if refused {
@@ -206,6 +208,7 @@ fn only_these_settings_may_come_with_a_repository() {
         "maxRunning",
         "clarifyTimeoutMs",
         "mcpServers",
+        "permissions",
         "theme",
     ];
     let (open, expected): (BTreeSet<_>, BTreeSet<_>) = (open.into_iter().collect(), expected.into_iter().collect());

@@ -13,7 +13,8 @@ use crate::config::document::{Document, ParseFailure, shape};
 use crate::config::key_path::KeyPath;
 use crate::config::mask;
 use crate::config::problem::{Position, Problem, ProblemKind};
-use crate::config::table::{self, Key, Kind, Names, Need, Rule};
+use crate::config::table::{self, Key, Kind, Names, Need};
+use crate::permit::{Rule, Source};
 
 /// Maximum length of an invalid value in a message.
 const SHOWN_CHARS: usize = 40;
@@ -147,7 +148,7 @@ impl<'a, 'd> Validator<'a, 'd> {
         &mut self,
         expected: Expected,
         fields: &'static [Key],
-        rule: Rule,
+        rule: table::Rule,
         raw: &'a RawValue,
         path: &KeyPath,
     ) -> Option<Value> {
@@ -185,7 +186,7 @@ impl<'a, 'd> Validator<'a, 'd> {
         &mut self,
         expected: Expected,
         fields: &'static [Key],
-        rule: Rule,
+        rule: table::Rule,
         object: &Map<String, Value>,
         raw: &RawValue,
         path: &KeyPath,
@@ -196,9 +197,9 @@ impl<'a, 'd> Validator<'a, 'd> {
             Some(ProblemKind::Missing { key: path.clone(), field: key.name, example: key.sample() })
         } else {
             let why = match rule {
-                Rule::None => None,
-                Rule::AuthGroup => auth_group_clash(object.get("provider").and_then(Value::as_str), has),
-                Rule::McpServer => server_clash(has),
+                table::Rule::None => None,
+                table::Rule::AuthGroup => auth_group_clash(object.get("provider").and_then(Value::as_str), has),
+                table::Rule::McpServer => server_clash(has),
             };
             why.map(|why| ProblemKind::Clash { key: path.clone(), why, example: expected.key.sample() })
         };
@@ -249,6 +250,9 @@ fn fits(kind: &Kind, value: &Value) -> bool {
         Kind::Hash => has(&|text| text.parse::<crate::model::BlobId>().is_ok()),
         Kind::Url => has(&is_http_address),
         Kind::Choice(words) => has(&|text| words.contains(&text)),
+        Kind::PermissionRule(list) => {
+            has(&|text| !text.contains(char::is_control) && Rule::parse(text, *list, Source::Local).is_ok())
+        }
         Kind::Flag => value.is_boolean(),
         Kind::Whole { min, max } => value.as_u64().is_some_and(|number| (*min..=*max).contains(&number)),
         Kind::Dollars { min } => {

@@ -1,7 +1,7 @@
 //! The port through which an agent's tools reach the engine. It carries the same commands and queries that a front end
 //! sends, with the agent as the actor.
 //!
-//! A model may write the prefix of a task id. The port resolves it, so the code behind it only sees complete ids.
+//! A model may write any address of a task, such as `#12` or a prefix of its id. The port resolves it, so the code behind it only sees complete ids.
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -64,7 +64,7 @@ impl AgentPort {
         result.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Returns the task that `name` identifies: a task id or a prefix of one.
+    /// Returns the task that the address `name` names.
     pub async fn find(&self, name: &str) -> Result<TaskRef, Fault> {
         let found = self.query(TreeQuery::Find { name: name.to_owned() }).await;
         let found = found.map_err(|fault| fault.hint("get_tree lists the tasks with their ids"))?;

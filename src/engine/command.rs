@@ -44,7 +44,7 @@ pub enum Actor {
 pub struct CommandId(pub u64);
 
 /// A requested change. Each is answered with an [`Outcome`] or a fault.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
     /// Send a user message to a task. An idle task is woken.
@@ -210,7 +210,7 @@ pub enum Command {
 }
 
 /// A command that the driver carries out without the machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "files", rename_all = "snake_case")]
 pub enum FileCommand {
     /// Save which hunks of a task's work the user has seen.
@@ -225,15 +225,18 @@ pub enum FileCommand {
 }
 
 /// A message that the user sends.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Outgoing {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    /// See [`crate::model::Message::key`]. Set by the server of a client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// The fields of a new task.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct TaskDraft {
     pub title: String,
@@ -249,7 +252,7 @@ pub struct TaskDraft {
 }
 
 /// Whether a new task starts at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStart {
     #[default]
@@ -261,7 +264,7 @@ pub enum TaskStart {
 }
 
 /// Changes to a task. `None` leaves a field as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct TaskChanges {
     pub title: Option<String>,
@@ -285,7 +288,7 @@ impl TaskChanges {
 }
 
 /// Which runs to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopScope {
     Task(TaskId),

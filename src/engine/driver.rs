@@ -43,8 +43,9 @@ use crate::engine::agent_port::AgentRequest;
 use crate::engine::backend::Backend;
 use crate::engine::command::{Actor, Command, CommandId, Outcome};
 use crate::engine::cross_project::ProjectInbox;
-use crate::engine::feed::{Feed, Watcher};
+use crate::engine::feed::{Feed, SnapshotSlot, Watcher};
 use crate::engine::machine::{Input, Machine, Timer};
+use crate::engine::permissions::Permissions;
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::query::{TreeAnswer, TreeQuery};
 use crate::engine::review::Drift;
@@ -57,6 +58,7 @@ use crate::git::{AgentGit, Worktrees};
 use crate::model::ask::Approval;
 use crate::model::event::Event;
 use crate::model::fold::SessionState;
+use crate::model::live_turn::LiveTurns;
 use crate::model::run::RunCommand;
 use crate::model::{Live, Project};
 use crate::process::environment::{GUARDED_MARKER, TASK_MARKER};
@@ -104,6 +106,11 @@ pub(in crate::engine) enum Incoming {
     Subscribe {
         answer: oneshot::Sender<(Snapshot, Watcher)>,
     },
+    /// Add the current state to the queue of a watcher.
+    AddSnapshot {
+        slot: SnapshotSlot,
+        answer: oneshot::Sender<()>,
+    },
     Diff {
         task: TaskId,
         diff: Option<DiffStat>,
@@ -135,6 +142,7 @@ pub(in crate::engine) enum Incoming {
 pub(in crate::engine) struct EngineContext {
     pub(in crate::engine) project: Project,
     pub(in crate::engine) settings: Settings,
+    pub(in crate::engine) permissions: Arc<Permissions>,
     pub(in crate::engine) store: Store,
     pub(in crate::engine) tree_file: std::sync::Mutex<TreeFile>,
     pub(in crate::engine) state_cache: std::sync::Mutex<StateCache>,
@@ -199,6 +207,8 @@ pub(in crate::engine) struct Driver {
     runs: BTreeMap<TaskId, RunHandle>,
     /// The last report to the machine about the streamed output of each run.
     streams: BTreeMap<TaskId, StreamState>,
+    /// What was published and is in no session yet, for watchers that come later.
+    live_turns: LiveTurns,
     replies: BTreeMap<CommandId, oneshot::Sender<Result<Outcome, Fault>>>,
     timers: BTreeMap<Timer, AbortOnDropHandle<()>>,
     accounts: Accounts,
@@ -235,6 +245,7 @@ impl Driver {
             lock,
             runs: BTreeMap::new(),
             streams: BTreeMap::new(),
+            live_turns: LiveTurns::default(),
             replies: BTreeMap::new(),
             timers: BTreeMap::new(),
             accounts: Accounts::default(),
@@ -281,6 +292,7 @@ impl Driver {
                 if let Input::RunOver { task, .. } | Input::LaunchFailed { task, .. } = &input {
                     self.runs.remove(task);
                     self.streams.remove(task);
+                    self.live_turns.on_run_over(*task);
                     self.measure(*task);
                     self.save_states_soon();
                 }
@@ -301,6 +313,7 @@ impl Driver {
                 self.state_saves.on_events(task, &events);
                 for event in events {
                     self.ctx.feed.publish(&Update::Event { task, event: Arc::clone(&event) });
+                    self.live_turns.on_event(task, &event);
                     self.on_event_saved(task, &event);
                     self.step(Input::Observed { task, event });
                 }
@@ -319,7 +332,11 @@ impl Driver {
                 let watcher = self.ctx.feed.watch();
                 self.startup_notices.iter().for_each(|notice| watcher.push(Update::Notice { notice: notice.clone() }));
                 self.recurring.report_problems(&watcher);
-                let _ = answer.send((self.machine.snapshot(), watcher));
+                let _ = answer.send((self.snapshot(), watcher));
+            }
+            Incoming::AddSnapshot { slot, answer } => {
+                slot.add(self.snapshot());
+                let _ = answer.send(());
             }
             Incoming::Diff { task, diff, drift } => {
                 self.machine.set_diff(task, diff, drift);
@@ -342,6 +359,11 @@ impl Driver {
         }
     }
 
+    /// Returns the current state. It is taken in the loop that publishes, so later updates continue exactly this.
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { live: self.live_turns.clone(), ..self.machine.snapshot() }
+    }
+
     fn step(&mut self, input: Input) {
         let span = tracing::debug_span!(
             "engine",
@@ -362,6 +384,7 @@ impl Driver {
         let (changed, removed) = self.machine.take_changes();
         self.recurring.on_tree_changed(&changed, &removed);
         for task in removed {
+            self.live_turns.forget(task);
             self.ctx.feed.publish(&Update::Removed { task });
         }
         for task in changed {

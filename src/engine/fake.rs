@@ -49,6 +49,10 @@ pub fn fake_engine(
             match request {
                 Incoming::Command { answer, .. } => drop(answer.send(Ok(Outcome::Done))),
                 Incoming::Location { task, answer } => drop(answer.send(Ok(location(task, snapshot.root, &checkout)))),
+                Incoming::AddSnapshot { slot, answer } => {
+                    slot.add(snapshot.clone());
+                    let _ = answer.send(());
+                }
                 Incoming::Subscribe { answer } => drop(answer.send((snapshot.clone(), watched.watch()))),
                 _ => {}
             }

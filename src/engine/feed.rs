@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
 
 use crate::base::TaskId;
+use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 
 /// The longest queue. A watcher whose queue is full gets `Resync` instead.
@@ -34,6 +35,16 @@ struct Unread {
     read: u64,
     /// The position of the last view of each task, if no later update is about the same task.
     views: HashMap<TaskId, u64>,
+    /// Snapshots and their positions, oldest first. Nothing is merged across them.
+    snapshots: VecDeque<(u64, Box<Snapshot>)>,
+}
+
+/// What a watcher finds in its queue.
+#[derive(Debug, PartialEq)]
+pub enum FeedItem {
+    Update(Update),
+    /// The state at this position: it contains all earlier updates of this watcher and none of the later ones.
+    Snapshot(Box<Snapshot>),
 }
 
 /// The receiving end of a feed. Dropping it unsubscribes.
@@ -70,6 +81,11 @@ impl Feed {
         }
     }
 
+    /// Returns true if somebody watches.
+    pub fn is_watched(&self) -> bool {
+        self.lock().iter().any(|watcher| watcher.strong_count() > 0)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<Queue>>> {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,6 +110,25 @@ impl Queue {
 }
 
 impl Unread {
+    fn end(&self) -> u64 {
+        self.read + self.updates.len() as u64
+    }
+
+    /// Adds a snapshot after all updates so far.
+    fn add_snapshot(&mut self, snapshot: Box<Snapshot>) {
+        self.views.clear();
+        self.snapshots.push_back((self.end(), snapshot));
+    }
+
+    fn next_item(&mut self) -> Option<FeedItem> {
+        let is_due = self.snapshots.front().is_some_and(|(at, _)| *at <= self.read);
+        let snapshot = if is_due { self.snapshots.pop_front() } else { None };
+        match snapshot {
+            Some((_, snapshot)) => Some(FeedItem::Snapshot(snapshot)),
+            None => self.next().map(FeedItem::Update),
+        }
+    }
+
     fn clear(&mut self) {
         self.read += self.updates.len() as u64;
         self.updates.clear();
@@ -113,7 +148,7 @@ impl Unread {
 
     fn add(&mut self, update: Update) {
         match &update {
-            Update::Task { task } => drop(self.views.insert(task.node.id, self.read + self.updates.len() as u64)),
+            Update::Task { task } => drop(self.views.insert(task.node.id, self.end())),
             Update::Event { task, .. } | Update::Live { task, .. } | Update::Removed { task } => {
                 self.views.remove(task);
             }
@@ -133,6 +168,10 @@ impl Unread {
     fn merge(&mut self, update: Update) -> Option<Update> {
         match update {
             Update::Live { task, live } => {
+                let end = self.end();
+                if self.snapshots.back().is_some_and(|(at, _)| *at == end) {
+                    return Some(Update::Live { task, live });
+                }
                 let last = match self.updates.back_mut() {
                     Some(Update::Live { task: of, live }) if *of == task => live,
                     _ => return Some(Update::Live { task, live }),
@@ -165,19 +204,56 @@ impl Watcher {
         self.queue.push(update);
     }
 
-    /// Waits for the next update.
+    /// Waits for the next update. Skips snapshots.
     pub async fn next(&mut self) -> Update {
         loop {
-            if let Some(update) = self.try_next() {
+            if let FeedItem::Update(update) = self.next_item().await {
                 return update;
+            }
+        }
+    }
+
+    /// Returns the next update, or `None` if the queue is empty. Skips snapshots.
+    pub fn try_next(&mut self) -> Option<Update> {
+        loop {
+            if let FeedItem::Update(update) = self.try_next_item()? {
+                return Some(update);
+            }
+        }
+    }
+
+    /// Waits for the next update or snapshot.
+    pub async fn next_item(&mut self) -> FeedItem {
+        loop {
+            if let Some(item) = self.try_next_item() {
+                return item;
             }
             self.queue.added.notified().await;
         }
     }
 
-    /// Returns the next update, or `None` if the queue is empty.
-    pub fn try_next(&mut self) -> Option<Update> {
-        self.queue.lock().next()
+    /// Returns the next update or snapshot, or `None` if the queue is empty.
+    pub fn try_next_item(&mut self) -> Option<FeedItem> {
+        self.queue.lock().next_item()
+    }
+
+    /// Returns the place where snapshots for this watcher are added.
+    pub fn snapshots(&self) -> SnapshotSlot {
+        SnapshotSlot(Arc::downgrade(&self.queue))
+    }
+}
+
+/// Adds snapshots to the queue of one watcher.
+#[derive(Clone, Debug)]
+pub struct SnapshotSlot(Weak<Queue>);
+
+impl SnapshotSlot {
+    /// Adds a snapshot. The caller makes sure that no update is published between taking and adding it.
+    pub fn add(&self, snapshot: Snapshot) {
+        if let Some(queue) = self.0.upgrade() {
+            queue.lock().add_snapshot(Box::new(snapshot));
+            queue.added.notify_one();
+        }
     }
 }
 

@@ -33,6 +33,37 @@ fn streamed_text_is_merged_without_loss() {
 }
 
 #[test]
+fn a_snapshot_stands_between_the_updates_before_and_after_it() {
+    let (feed, ids) = (Feed::default(), ids());
+    let task = TaskId::fresh(&ids);
+    let snapshot = crate::serve::testing::FakePort::default().snapshot;
+    let view = |title: &str| Update::Task {
+        task: Box::new(TaskView::of(TaskNode::new(task, title, "engineer", Timestamp::EPOCH))),
+    };
+    let mut watcher = feed.watch();
+    feed.publish(&view("old"));
+    feed.publish(&text_delta(task, "a"));
+    watcher.snapshots().add(snapshot.clone());
+    feed.publish(&text_delta(task, "b"));
+    feed.publish(&text_delta(task, "c"));
+    let items: Vec<FeedItem> = std::iter::from_fn(|| watcher.try_next_item()).collect();
+    let wanted = [
+        FeedItem::Update(view("old")),
+        FeedItem::Update(text_delta(task, "a")),
+        FeedItem::Snapshot(Box::new(snapshot.clone())),
+        FeedItem::Update(text_delta(task, "bc")),
+    ];
+    assert_eq!(items, wanted);
+    // A view before it is not replaced by one after it.
+    feed.publish(&view("before"));
+    watcher.snapshots().add(snapshot.clone());
+    feed.publish(&view("after"));
+    let items: Vec<FeedItem> = std::iter::from_fn(|| watcher.try_next_item()).collect();
+    let snapshot = FeedItem::Snapshot(Box::new(snapshot));
+    assert_eq!(items, [FeedItem::Update(view("before")), snapshot, FeedItem::Update(view("after"))]);
+}
+
+#[test]
 fn a_newer_view_replaces_an_unread_one_unless_another_update_is_between_them() {
     let (feed, ids) = (Feed::default(), ids());
     let view = |title: &str, id| Update::Task {

@@ -13,7 +13,7 @@ use crate::base::{EventId, Fault, MessageId, TaskId, TurnId};
 use crate::config::SettingRow;
 use crate::engine::command::{Actor, Command, Outcome};
 use crate::engine::driver::Incoming;
-use crate::engine::feed::Watcher;
+use crate::engine::feed::{SnapshotSlot, Watcher};
 use crate::engine::queries::Queries;
 use crate::engine::query::{
     AskRow, CostRow, CostsBy, List, ModelOffer, ModelSource, Page, ProjectEntry, Query, QueryAnswer, TaskRow,
@@ -36,6 +36,8 @@ pub trait Port: Send + Sync {
     fn session(&self, task: TaskId) -> Pages;
     /// Returns the current state, and a watcher for all later changes.
     fn subscribe(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>>;
+    /// Adds the current state to the queue of a watcher, at the position where it is current.
+    fn add_snapshot(&self, slot: SnapshotSlot) -> BoxFuture<'_, Result<(), Fault>>;
     /// Waits until the engine has ended.
     fn ended(&self) -> BoxFuture<'_, ()>;
 }
@@ -64,6 +66,11 @@ impl Handle {
     /// Returns the current state, and a watcher for all later changes.
     pub async fn subscribe(&self) -> Result<(Snapshot, Watcher), Fault> {
         self.0.subscribe().await
+    }
+
+    /// Adds the current state to the queue of a watcher, at the position where it is current.
+    pub async fn add_snapshot(&self, watcher: &Watcher) -> Result<(), Fault> {
+        self.0.add_snapshot(watcher.snapshots()).await
     }
 
     pub async fn page(&self, task: TaskId, before: Option<EventId>, count: usize) -> Result<Page, Fault> {
@@ -220,6 +227,10 @@ impl Port for Local {
 
     fn subscribe(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>> {
         self.ask(|answer| Incoming::Subscribe { answer }).boxed()
+    }
+
+    fn add_snapshot(&self, slot: SnapshotSlot) -> BoxFuture<'_, Result<(), Fault>> {
+        self.ask(|answer| Incoming::AddSnapshot { slot, answer }).boxed()
     }
 
     fn ended(&self) -> BoxFuture<'_, ()> {

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::base::{Fault, TaskId};
 use crate::engine::command::{Command, Outcome};
-use crate::engine::feed::{Feed, Watcher};
+use crate::engine::feed::{Feed, SnapshotSlot, Watcher};
 use crate::engine::handle::{Handle, Pages, Port};
 use crate::engine::query::{Query, QueryAnswer};
 use crate::engine::snapshot::Snapshot;
@@ -60,6 +60,11 @@ impl Port for JsonPort {
             Ok((through_json(&snapshot), copy))
         }
         .boxed()
+    }
+
+    fn add_snapshot(&self, _slot: SnapshotSlot) -> BoxFuture<'_, Result<(), Fault>> {
+        // The watcher here is a copy, whose queue the engine does not see.
+        async { Err(Fault::internal("the test port adds no snapshots")) }.boxed()
     }
 
     fn ended(&self) -> BoxFuture<'_, ()> {

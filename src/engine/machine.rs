@@ -106,6 +106,8 @@ pub struct Machine {
     last_effect: u64,
     changed: BTreeSet<TaskId>,
     removed: Vec<TaskId>,
+    /// What watchers know of the progress and the waits of tasks. A wait depends on other tasks.
+    known_waits: views::KnownWaits,
     out: Vec<Effect>,
 }
 
@@ -221,6 +223,7 @@ impl Machine {
             last_effect: 0,
             changed: BTreeSet::new(),
             removed: Vec::new(),
+            known_waits: views::KnownWaits::default(),
             out: Vec::new(),
         }
     }
@@ -259,6 +262,7 @@ impl Machine {
 
     /// Drains the tasks whose view changed, and those that were removed, since the last call.
     pub fn take_changes(&mut self) -> (BTreeSet<TaskId>, Vec<TaskId>) {
+        self.mark_changed_waits();
         (std::mem::take(&mut self.changed), std::mem::take(&mut self.removed))
     }
 

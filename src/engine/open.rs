@@ -22,6 +22,7 @@ use crate::engine::driver::{Driver, EngineContext, Incoming};
 use crate::engine::feed::Feed;
 use crate::engine::handle::{Handle, Local};
 use crate::engine::machine::{Approvals, EngineLimits, Input, Machine, ProjectEnv, UnapprovedServer};
+use crate::engine::permissions::{self as agent_permissions, Permissions};
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::queries::Queries;
 use crate::engine::secrets;
@@ -36,6 +37,7 @@ use crate::model::event::{Body, TaskChanged};
 use crate::model::task::{ROOT_PROFILE, Status, TaskNode};
 use crate::model::tree::Tree;
 use crate::model::work::{MergeRecord, MergeStrategy, Work};
+use crate::permit::Sandbox;
 use crate::process::environment::GUARDED_MARKER;
 use crate::process::{self, Environment};
 use crate::provider::Provider;
@@ -101,6 +103,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
     let mut tree_file = TreeFile::new(Arc::new(RealDisk), folder.tree());
     let tree = load_tree(&mut tree_file, store.sessions(), &ids, clock.as_ref())?;
     record_removals(&mut tree_file, &store).await?;
+    record_numbers(&mut tree_file, &store, &tree).await?;
     let state_cache = StateCache::load(Arc::new(RealDisk), folder.digests());
     // The sessions and the repository are independent, so open both at once to save startup time.
     let (read, found) = tokio::join!(
@@ -110,6 +113,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
     let ((mut summaries, state_cache), (worktrees, agent_git)) = (read?, found?);
     finish_merges(&worktrees, &store, &tree, &mut summaries, clock.as_ref()).await;
 
+    let agent_policy = agent_permissions::active_policy(&merged, Sandbox::Absent);
     secrets::remember(&merged);
     let warns_of_root = !hold && secrets::are_exposed(&merged) && File::create_new(home.warned_of_root()).is_ok();
     let settings = merged.settings.clone();
@@ -172,6 +176,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
         sessions: store.sessions().clone(),
         blobs: store.blobs().clone(),
     };
+    let agent_permissions = Arc::new(Permissions::new(queries.settings_files(), agent_policy));
     let ctx = Arc::new(EngineContext {
         project,
         profiles: profile_folders,
@@ -181,6 +186,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
         hook_notices: HookNotices::default(),
         hook_hint_mark: folder.hinted_at_hook(),
         settings,
+        permissions: agent_permissions,
         store,
         tree_file: Mutex::new(tree_file),
         state_cache: Mutex::new(state_cache),
@@ -290,6 +296,27 @@ async fn record_removals(file: &mut TreeFile, store: &Store) -> Result<(), Fault
     }
     file.clear_removals();
     Ok(())
+}
+
+/// Records the numbers that tasks of an earlier version got in their sessions, then saves the tree with them. A crash in
+/// between repeats it with the same numbers.
+async fn record_numbers(file: &mut TreeFile, store: &Store, tree: &Tree) -> Result<(), Fault> {
+    let numbered = file.unfinished_changes().numbered.clone();
+    if numbered.is_empty() {
+        return Ok(());
+    }
+    let nodes = numbered.iter().filter_map(|task| tree.get(*task)).cloned();
+    // Together, so that the store saves them in few groups.
+    let recorded = futures::future::join_all(
+        nodes.map(|node| store.submit(node.id, None, vec![TaskChanged::Set { node: Box::new(node) }.into()])),
+    );
+    if let Some(error) = recorded.await.into_iter().find_map(Result::err) {
+        // The next start tries again.
+        tracing::warn!(%error, "the number of a task could not be recorded in its session");
+        return Ok(());
+    }
+    file.clear_numbered();
+    Ok(file.save(tree)?)
 }
 
 /// Returns the session states of all tasks, and the cache without useless entries.

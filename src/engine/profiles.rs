@@ -138,7 +138,8 @@ impl Profiles {
         let views = usable.map(|(entry, usable)| {
             let chosen = self.choose(Some(&entry.name)).is_ok_and(|found| found.source == entry.source);
             let name = if chosen { entry.name.clone() } else { format!("{}:{}", entry.source, entry.name) };
-            ProfileView { name, description: usable.profile.description.clone() }
+            let is_default = name == self.default;
+            ProfileView { name, description: usable.profile.description.clone(), is_default }
         });
         views.collect()
     }

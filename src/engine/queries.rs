@@ -20,6 +20,7 @@ use crate::engine::model_list;
 use crate::engine::query::{Bytes, Page, ProjectEntry, Query, QueryAnswer};
 use crate::engine::settings_files::SettingsFiles;
 use crate::engine::work_queries::{LazyReader, TaskLocation};
+use crate::model::content::BlobId;
 use crate::model::search::{SearchQuery, SearchResults};
 use crate::model::{Body, Project, TaskNode, Tree};
 use crate::search::Search;
@@ -67,7 +68,7 @@ impl Queries {
             }
             Query::Blob { blob } => {
                 let blobs = self.blobs.clone();
-                QueryAnswer::Blob(Bytes(blocking(move || Ok(blobs.read(&blob)?)).await?))
+                QueryAnswer::Blob(Bytes(blocking(move || read_blob(&blobs, &blob)).await?))
             }
             Query::Diff { request, .. } => {
                 QueryAnswer::Diff(Box::new(self.reader.get().await?.diff(location()?, request).await?))
@@ -255,4 +256,14 @@ fn projects(home: &Home) -> Result<Vec<ProjectEntry>, Fault> {
 /// Runs `work` on a blocking thread.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Fault> + Send + 'static) -> Result<T, Fault> {
     tokio::task::spawn_blocking(work).await.map_err(|error| Fault::internal(error.to_string()))?
+}
+
+/// Reads a blob. A name that nothing has is the caller's mistake, not the machine's.
+fn read_blob(blobs: &Blobs, blob: &BlobId) -> Result<Vec<u8>, Fault> {
+    blobs.read(blob).map_err(|error| match &error {
+        StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Fault::user(format!("nothing is stored as {blob}"))
+        }
+        _ => error.into(),
+    })
 }

@@ -25,7 +25,7 @@ use crate::provider::ModelInfo;
 pub use list::{AskRow, CostRow, CostsBy, List, TaskRow, TaskSummary};
 pub use tree::{TaskCard, TaskHit, TaskHits, TaskRef, TreeAnswer, TreeQuery, TreeRow, Unfinished};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "query", rename_all = "snake_case")]
 pub enum Query {
     /// Up to `count` events of a session before `before`, or the last ones.
@@ -86,7 +86,7 @@ pub enum Query {
     Search {
         question: SearchQuery,
     },
-    /// The task with this id, or the only one with this prefix. A deleted task is found by its full id.
+    /// The task that an address names: see [`crate::model::address`]. A deleted task is found by its full id.
     Find {
         name: String,
     },
@@ -146,7 +146,7 @@ impl Query {
 }
 
 /// The answer to the [`Query`] of the same name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "answer", content = "data", rename_all = "snake_case")]
 pub enum QueryAnswer {
     Page(Page),
@@ -174,7 +174,7 @@ pub enum QueryAnswer {
 }
 
 /// Events of a session, oldest first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Page {
     pub events: Vec<Event>,
     /// Whether there are older events. Always false when a whole session is read.
@@ -185,7 +185,7 @@ pub struct Page {
 }
 
 /// The source of a list of models.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelSource {
     /// The settings and the built-in table. Needs no network.
@@ -195,7 +195,7 @@ pub enum ModelSource {
 }
 
 /// A model that can be chosen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelOffer {
     pub id: String,
     /// The context window in tokens, if known.
@@ -213,7 +213,7 @@ impl ModelOffer {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProjectEntry {
     pub id: ProjectId,
     pub name: String,
@@ -225,6 +225,16 @@ pub struct ProjectEntry {
 /// Bytes, serialised as base64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
+
+impl schemars::JsonSchema for Bytes {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Bytes".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"description": "Bytes as base64.", "type": "string", "contentEncoding": "base64"})
+    }
+}
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

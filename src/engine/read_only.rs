@@ -18,7 +18,7 @@ use crate::base::{Fault, SystemClock, TaskId};
 use crate::config::Settings;
 use crate::config::paths::Home;
 use crate::engine::command::{Command, FileCommand, Outcome};
-use crate::engine::feed::{Feed, Watcher};
+use crate::engine::feed::{Feed, SnapshotSlot, Watcher};
 use crate::engine::handle::{Handle, Pages, Port};
 use crate::engine::queries::Queries;
 use crate::engine::query::{Query, QueryAnswer};
@@ -105,6 +105,19 @@ impl Port for ReadOnly {
             blocking(move || {
                 let follower = lock(&follower);
                 (follower.snapshot(), feed.watch())
+            })
+            .await
+        }
+        .boxed()
+    }
+
+    fn add_snapshot(&self, slot: SnapshotSlot) -> BoxFuture<'_, Result<(), Fault>> {
+        async move {
+            let follower = self.follower.get_or_try_init(|| FollowerHandle::start(&self.queries)).await?;
+            let follower = Arc::clone(&follower.follower);
+            blocking(move || {
+                let follower = lock(&follower);
+                slot.add(follower.snapshot());
             })
             .await
         }

@@ -16,7 +16,7 @@ pub use crate::model::work::{
 };
 
 /// The two states that a diff compares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "range", rename_all = "snake_case")]
 pub enum DiffRange {
     /// All changes since the task left its parent branch, committed or not.
@@ -36,7 +36,7 @@ pub enum DiffRange {
 }
 
 /// Which diff to compute, and how.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DiffRequest {
     pub range: DiffRange,
     pub whitespace: Whitespace,
@@ -53,7 +53,7 @@ impl Default for DiffRequest {
 }
 
 /// A diff and what it compares.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskDiff {
     pub task: TaskId,
     pub range: DiffRange,
@@ -68,7 +68,7 @@ pub struct TaskDiff {
 }
 
 /// The parts of a task's work that the user has reviewed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReviewMarks {
     /// The tree that was reviewed: [`TaskDiff::state`].
     pub state: Option<String>,
@@ -94,7 +94,7 @@ pub fn fingerprint(file: &FileDiff, hunk: &Hunk) -> String {
 }
 
 /// A turn of the current conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TurnView {
     pub turn: TurnId,
     /// Counts from 1 over the whole conversation.
@@ -125,7 +125,7 @@ pub struct TurnView {
 }
 
 /// A call that may have changed files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EditView {
     /// Counts from 1 within the turn.
     pub number: usize,
@@ -142,7 +142,7 @@ impl std::fmt::Display for EditView {
 }
 
 /// The branch that a task is merged into.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeTarget {
     /// The parent task's branch. Below the root this is the base branch.
@@ -154,7 +154,7 @@ pub enum MergeTarget {
 }
 
 /// A checkout with uncommitted changes that block a merge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DirtySide {
     pub path: PathBuf,
     /// Whether it is the task's own worktree rather than the checkout of the target.
@@ -165,7 +165,7 @@ pub struct DirtySide {
 }
 
 /// A preview of a merge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MergePreview {
     pub task: TaskId,
     pub branch: String,
@@ -211,7 +211,7 @@ impl MergePreview {
 }
 
 /// A preview of a rewind: the changes it would undo, and those it cannot undo.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RewindPreview {
     pub extent: RewindScope,
     /// `None` rewinds to before the first turn.
@@ -234,19 +234,19 @@ pub struct RewindPreview {
     pub stays: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FileChange {
     pub path: String,
     pub status: FileStatus,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommitLine {
     pub id: String,
     pub subject: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CreatedTask {
     /// The id as the agent saw it.
     pub task: String,
@@ -254,14 +254,14 @@ pub struct CreatedTask {
 }
 
 /// A branch that conflicts with the task's branch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BranchConflict {
     pub with: TaskId,
     pub files: Vec<String>,
 }
 
 /// How far a task's branch is from its target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Drift {
     pub ahead: usize,
     pub behind: usize,

@@ -1,6 +1,10 @@
 //! A view of a project at one moment, as plain data. [`crate::engine::update::Update`] keeps it up to date.
 
+mod state;
+
 use serde::{Deserialize, Serialize};
+
+pub use state::TaskState;
 
 use crate::base::{MicroUsd, ProjectId, TaskId, Timestamp};
 use crate::config::Settings;
@@ -8,12 +12,13 @@ use crate::engine::review::{BranchConflict, CheckResult, Drift, MergeRecord, Que
 use crate::model::event::BackgroundRef;
 use crate::model::fold::{ContextSize, RunningProcess, SessionState, UsageTotals};
 use crate::model::live::Activity;
+use crate::model::live_turn::LiveTurns;
 use crate::model::message::Message;
 use crate::model::task::TaskNode;
 use crate::model::{Ask, Project};
 
 /// A project as a front end shows it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Snapshot {
     pub project: ProjectView,
     pub root: TaskId,
@@ -22,6 +27,9 @@ pub struct Snapshot {
     /// Whether nothing will happen without a new command or event.
     #[serde(default)]
     pub quiet: bool,
+    /// What agents have streamed and no session has yet. The updates that follow continue it.
+    #[serde(default, skip_serializing_if = "LiveTurns::is_empty")]
+    pub live: LiveTurns,
 }
 
 impl Snapshot {
@@ -31,7 +39,7 @@ impl Snapshot {
 }
 
 /// The project itself, without its tasks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProjectView {
     pub id: ProjectId,
     pub name: String,
@@ -50,10 +58,13 @@ pub struct ProjectView {
     pub profiles: Vec<ProfileView>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProfileView {
     pub name: String,
     pub description: String,
+    /// Whether a task that names no profile gets this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_default: bool,
 }
 
 impl ProjectView {
@@ -77,7 +88,7 @@ impl ProjectView {
 }
 
 /// A task with its folded session and the state of its run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskView {
     pub node: TaskNode,
     pub activity: Activity,
@@ -198,7 +209,7 @@ impl TaskView {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum Wait {
     /// All slots are taken. `ahead` tasks are admitted first.
@@ -207,8 +218,11 @@ pub enum Wait {
     Setup { step: String },
     /// A sub task, or another task's reply.
     Task { task: TaskId },
-    /// A chain of waiting tasks that ends in a cycle or in an idle task, starting with this one.
+    /// It cannot continue without the user, and others wait for it. `chain` starts with this task; a second one is
+    /// what it waits for.
     Stalled { chain: Vec<TaskId>, reason: String },
+    /// Its agent ended its turn with words, and nothing waits for it.
+    Idle,
     /// A background process.
     Process {
         command: String,
@@ -220,7 +234,7 @@ pub enum Wait {
 }
 
 /// A failed request that will be retried.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Retry {
     pub attempt: u32,
     pub of: u32,
@@ -229,7 +243,7 @@ pub struct Retry {
 }
 
 /// The size of a task's changes since its branch began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DiffStat {
     pub files: usize,
     pub added: usize,

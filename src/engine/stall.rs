@@ -1,8 +1,9 @@
-//! Detects tasks that wait for work that will never happen. Pure.
+//! Decides what a task in progress without a run waits for. Pure.
 //!
-//! A task in progress without a run waits for its sub tasks in progress. If none of them is running or waits for an
-//! answer of the user, the chain is stalled. A task that the user stopped is not stalled itself; tasks that wait for
-//! it are.
+//! It waits for its sub tasks in progress. If none of them is running or waits for an answer of the user, the chain of
+//! waiting tasks ends in one that cannot continue without the user. Exactly that task is stalled; the tasks above it
+//! wait for it. A task that nobody waits for is only idle. A task that the user stopped is not stalled itself; the task
+//! that waits for it is.
 
 use crate::base::TaskId;
 use crate::engine::snapshot::Wait;
@@ -31,37 +32,42 @@ impl TaskProgress {
     }
 }
 
-/// Returns what an idle task in progress waits for. `None` if it only waits for the user's next message.
+/// Returns what a task in progress without a run waits for. `None` if it only waits for the user's next message.
 pub fn wait(tree: &Tree, task: TaskId, progress: &dyn Fn(TaskId) -> TaskProgress) -> Option<Wait> {
     let node = tree.get(task)?;
     if node.status != Status::InProgress || progress(task).can_progress() {
         return None;
     }
-    let open: Vec<TaskId> = open_children(tree, task);
+    let open = open_children(tree, task);
     if let Some(child) = open.iter().copied().find(|task| can_continue(tree, *task, progress)) {
         return Some(Wait::Task { task: child });
     }
     if progress(task) == TaskProgress::Stopped {
         return None;
     }
-    let mut chain = vec![task];
-    let mut at = task;
-    while let Some(next) = open_children(tree, at).first().copied() {
-        chain.push(next);
-        at = next;
+    // An idle sub task is stalled itself, or waits for one that is.
+    if let Some(child) = open.iter().copied().find(|task| progress(*task) == TaskProgress::Idle) {
+        return Some(Wait::Task { task: child });
+    }
+    if let Some(child) = open.first().copied() {
+        return Some(Wait::Stalled { chain: vec![task, child], reason: "the second was stopped".to_owned() });
     }
     // An idle root without sub tasks waits for the user's next message, as it should.
-    if chain.len() == 1 && node.parent.is_none() {
-        return None;
+    let parent = node.parent?;
+    if !is_blocked(tree, parent, progress) {
+        return Some(Wait::Idle);
     }
-    let reason = match (chain.len(), progress(at)) {
-        (1, _) => "it ended its turn without calling done",
-        (_, TaskProgress::Stopped) => "the last of these was stopped",
-        (_, TaskProgress::Idle | TaskProgress::Running | TaskProgress::WaitsForUser) => {
-            "the last of these ended its turn without calling done"
-        }
-    };
-    Some(Wait::Stalled { chain, reason: reason.to_owned() })
+    Some(Wait::Stalled {
+        chain: vec![task],
+        reason: "it ended its turn without calling done, and the task above waits for it".to_owned(),
+    })
+}
+
+/// Returns true if a task waits for its sub tasks and none of them can continue.
+fn is_blocked(tree: &Tree, task: TaskId, progress: &dyn Fn(TaskId) -> TaskProgress) -> bool {
+    let in_progress = tree.get(task).is_some_and(|node| node.status == Status::InProgress);
+    let can_continue = |child: TaskId| can_continue(tree, child, progress);
+    in_progress && progress(task) == TaskProgress::Idle && !open_children(tree, task).into_iter().any(can_continue)
 }
 
 fn open_children(tree: &Tree, task: TaskId) -> Vec<TaskId> {

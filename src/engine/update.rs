@@ -15,7 +15,7 @@ use crate::model::Live;
 use crate::model::event::Event;
 
 /// One change to a snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "update", rename_all = "snake_case")]
 pub enum Update {
     /// A task is new or changed. Its position is in the `parent` and `children` of the nodes.
@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for Update {
 }
 
 /// A short message to the user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Notice {
     pub level: Level,
     pub text: String,
@@ -95,7 +95,7 @@ pub struct Notice {
 }
 
 /// The severity of a notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     Info,

@@ -22,7 +22,7 @@ const COMMIT: u32 = 0o160_000;
 const STAGE: u16 = 0x3000;
 
 /// The kind of a conflict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConflictKind {
     /// Both changed the same lines.
@@ -60,7 +60,7 @@ impl ConflictKind {
 }
 
 /// An excerpt of one side.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Excerpt {
     pub text: String,
     /// Bytes that are not shown.
@@ -68,7 +68,7 @@ pub struct Excerpt {
 }
 
 /// A conflicting file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Conflict {
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,

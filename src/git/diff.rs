@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{Error, blocking};
 use super::program::Checkout;
 use crate::model::diff::Diff;
-pub(super) use read::find_renames;
+pub(super) use read::{find_renames, fork_point as read_fork_point};
 
 /// One end of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum DiffEndpoint {
 }
 
 /// Which whitespace differences count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Whitespace {
     #[default]

@@ -191,15 +191,13 @@ pub struct DiffStat {
 }
 
 /// Returns the size of the diff between a checkout, including uncommitted changes, and its fork point from the branch
-/// `base`.
+/// `base`. A branch that was merged keeps the size it had.
 pub async fn diffstat(checkout: &Checkout, base: &str) -> Result<DiffStat, Error> {
     let (checkout, base) = (checkout.clone(), base.to_owned());
     blocking(move || {
         let repository = checkout.open()?;
         let failed = Error::read(&checkout.path);
-        let head = repository.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?.id();
-        let tip = refs::branch_tip(&repository, &base)?.ok_or_else(|| Error::NoBranch(base.clone()))?;
-        let from = repository.merge_base(head, tip).unwrap_or(tip);
+        let from = Oid::from_str(&diff::read_fork_point(&checkout, None, &base)?).map_err(&failed)?;
         let tree = repository.find_commit(from).and_then(|commit| commit.tree()).map_err(&failed)?;
         let mut options = DiffOptions::new();
         options

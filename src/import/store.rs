@@ -96,6 +96,7 @@ pub fn store_sessions(
             _ => origin_task(disk, sessions, tree, one.origin, now)?,
         };
         let mut node = node(one, task, parent);
+        node.number = tree.get(task).map_or_else(|| Some(tree.last_number().next()), |known| known.number);
         let mut save_blob = |bytes: &[u8]| blobs.put(bytes);
         let mut events = convert(one, &node, now, &mut save_blob)?;
         record_head(&mut node, &mut events);
@@ -191,6 +192,7 @@ fn origin_task(
     node.status = Status::Closed;
     node.edited_by = EditedBy::User;
     node.parent = Some(root);
+    node.number = Some(tree.last_number().next());
     node.extra.insert(MARK.to_owned(), json!({ "shelf": origin.word() }));
     let event = Event {
         v: crate::model::event::VERSION,

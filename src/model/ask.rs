@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::choice::{Choice, ChoiceId};
 use crate::base::{AskId, ProjectId, Timestamp};
+use crate::model::event::BudgetExceeded;
 
 /// The subject of an Ask, with the facts that are needed to act on its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Subject {
     /// An agent has a question.
@@ -24,6 +25,9 @@ pub enum Subject {
     Budget {
         #[serde(default)]
         cause: BudgetCause,
+        /// The spent budget. Asks of earlier versions do not have it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exceeded: Option<BudgetExceeded>,
     },
     /// An agent repeats itself.
     Loop,
@@ -116,7 +120,7 @@ impl AskKind {
 }
 
 /// Why a task could not be launched.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LaunchProblem {
     /// What failed, as the end of a sentence about the task: "could not be started".
     #[serde(default)]
@@ -129,7 +133,7 @@ pub struct LaunchProblem {
 }
 
 /// Why a budget stops a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetCause {
     #[default]
@@ -139,7 +143,7 @@ pub enum BudgetCause {
 }
 
 /// What needs approval about a tool server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerApproval {
     /// The repository wants to start it.
@@ -150,7 +154,7 @@ pub enum ServerApproval {
 }
 
 /// Something that only the user can allow. The local settings of the project store the decision.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Approval {
     /// Starts the tool server whose entry has this hash.
@@ -164,7 +168,7 @@ pub enum Approval {
 }
 
 /// Whether the agent waits for the answer or continues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AskMode {
     #[default]
@@ -173,8 +177,9 @@ pub enum AskMode {
 }
 
 /// A question to the user, with everything needed to answer it after any restart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(from = "stored::StoredAsk")]
+#[schemars(!from)]
 pub struct Ask {
     pub id: AskId,
     #[serde(flatten)]
@@ -198,7 +203,7 @@ pub struct Ask {
 }
 
 /// The input of an answer: a choice, or free text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AskReply {
     Choice(ChoiceId),
@@ -255,7 +260,7 @@ impl Ask {
 }
 
 /// Who gave an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnsweredBy {
     #[serde(rename = "person")]
@@ -265,7 +270,7 @@ pub enum AnsweredBy {
 }
 
 /// The answer to an Ask. [`Ask::choice_of`] returns its choice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Answer {
     /// The user's text, or the label of the choice as displayed.
     pub text: String,
@@ -276,7 +281,7 @@ pub struct Answer {
 }
 
 /// A choice in an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Chosen {
     Id(ChoiceId),

@@ -48,7 +48,7 @@ fn choices_of_earlier_versions_get_ids() {
 #[test]
 fn sentences_of_earlier_versions_become_data() {
     let price = read("budget", &["Go on without a limit", "Stop"], "?", "");
-    assert_eq!(price.subject, Subject::Budget { cause: BudgetCause::Unpriced });
+    assert_eq!(price.subject, Subject::Budget { cause: BudgetCause::Unpriced, exceeded: None });
     let detail = "no such branch\n  hint: name another one\n  hint: or make it";
     let failed =
         read("launch_failed", &["Try again", "Leave it"], "\"A \"b\" c\" could not be started. Try again?", detail);
@@ -63,7 +63,7 @@ fn sentences_of_earlier_versions_become_data() {
 fn asks_survive_a_round_trip() {
     let subjects = [
         Subject::Clarify,
-        Subject::Budget { cause: BudgetCause::Unpriced },
+        Subject::Budget { cause: BudgetCause::Unpriced, exceeded: None },
         Subject::LaunchFailed(LaunchProblem { failed: "was broken off".to_owned(), ..LaunchProblem::default() }),
         Subject::McpApproval { of: ServerApproval::Tools },
         Subject::Approval { approval: Approval::SetupHook { hash: "h".to_owned() } },

@@ -44,6 +44,16 @@ impl fmt::Display for BlobId {
     }
 }
 
+impl schemars::JsonSchema for BlobId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "BlobId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^[0-9a-f]{64}$"})
+    }
+}
+
 impl<'de> Deserialize<'de> for BlobId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
@@ -51,7 +61,7 @@ impl<'de> Deserialize<'de> for BlobId {
 }
 
 /// A reference to a blob, with its size for display.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BlobRef {
     pub blob: BlobId,
     pub bytes: u64,
@@ -72,7 +82,7 @@ impl Content {
 }
 
 /// A picture, stored as a blob.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Image {
     #[serde(flatten)]
     pub data: BlobRef,

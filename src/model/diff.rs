@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::base::text;
 
 /// The kind of change of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileStatus {
     #[default]
@@ -26,7 +26,7 @@ pub enum FileStatus {
     Conflicted,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
     File,
@@ -36,7 +36,7 @@ pub enum FileKind {
 }
 
 /// One side of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FileVersion {
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
@@ -54,7 +54,7 @@ impl FileVersion {
 }
 
 /// Why lines of a file are missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CutReason {
     Binary,
@@ -64,7 +64,7 @@ pub enum CutReason {
     Lines(usize),
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FileDiff {
     pub status: FileStatus,
     /// `None` for a new file.
@@ -151,7 +151,7 @@ impl FileKind {
 }
 
 /// Changed lines of a file and their context.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hunk {
     pub old_start: u32,
     pub old_lines: u32,
@@ -175,7 +175,7 @@ impl Hunk {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
     Context,
@@ -183,7 +183,7 @@ pub enum LineKind {
     Removed,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Line {
     pub kind: LineKind,
     /// The line number in the old file.
@@ -210,7 +210,7 @@ impl Line {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Diff {
     pub files: Vec<FileDiff>,
     /// The number of changed files that are not in `files`.

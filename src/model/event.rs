@@ -117,6 +117,30 @@ impl Serialize for Event {
     }
 }
 
+/// Describes the envelope. The body of each type is described in `docs/dev/disk-format.md`.
+impl schemars::JsonSchema for Event {
+    fn schema_name() -> Cow<'static, str> {
+        "Event".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "One event of a session. Types that a reader does not know are to be ignored.",
+            "type": "object",
+            "properties": {
+                "v": {"type": "integer"},
+                "id": generator.subschema_for::<EventId>(),
+                "parent": generator.subschema_for::<Option<EventId>>(),
+                "ts": generator.subschema_for::<Timestamp>(),
+                "run": generator.subschema_for::<Option<RunId>>(),
+                "type": {"type": "string", "examples": Body::KINDS},
+                "body": {"type": "object"},
+            },
+            "required": ["v", "id", "parent", "ts", "type", "body"],
+        })
+    }
+}
+
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::Timestamp;
 
 /// The activity of a task's live run. Never replayed from a log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
     #[default]
@@ -23,7 +23,7 @@ pub enum Activity {
 }
 
 /// The stream of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     Output,
@@ -31,7 +31,7 @@ pub enum Channel {
 }
 
 /// A display-only update.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Live {
     TextDelta {

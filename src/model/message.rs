@@ -6,8 +6,9 @@ use crate::base::{AskId, MessageId, ProjectId, TaskId, Timestamp};
 use crate::model::content::Image;
 use crate::model::event::Verdict;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(from = "StoredMessage")]
+#[schemars(!from)]
 pub struct Message {
     pub id: MessageId,
     pub from: MessageSource,
@@ -19,16 +20,19 @@ pub struct Message {
     /// The time of sending. Stored, because the model reads it: a change of time zone must not change a prompt
     /// prefix.
     pub at: Timestamp,
+    /// The client and the number of the command that sent it, so that a repeated command is recognised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 impl Message {
     pub fn new(id: MessageId, at: Timestamp, from: MessageSource, body: impl Into<String>) -> Self {
-        Self { id, from, body: body.into(), images: Vec::new(), delivery: Delivery::Steer, at }
+        Self { id, from, body: body.into(), images: Vec::new(), delivery: Delivery::Steer, at, key: None }
     }
 }
 
 /// When a message reaches a working agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// At the next possible point of its turn.
@@ -60,23 +64,24 @@ struct StoredMessage {
     images: Vec<Image>,
     delivery: Option<Delivery>,
     at: Timestamp,
+    key: Option<String>,
 }
 
 impl From<StoredMessage> for Message {
     fn from(stored: StoredMessage) -> Self {
-        let StoredMessage { id, from, body, images, delivery, at } = stored;
+        let StoredMessage { id, from, body, images, delivery, at, key } = stored;
         let from = match (from, body.as_str(), delivery) {
             (MessageSource::User, BEGIN, None) => MessageSource::Begin,
             (MessageSource::User, BEGIN_FORK, None) => MessageSource::BeginFork,
             (MessageSource::User, CONTINUE, None) => MessageSource::Continue,
             (from, ..) => from,
         };
-        Self { id, from, body, images, delivery: delivery.unwrap_or_default(), at }
+        Self { id, from, body, images, delivery: delivery.unwrap_or_default(), at, key }
     }
 }
 
 /// A change of the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeAction {
     Created,
@@ -93,7 +98,7 @@ pub enum TreeAction {
 }
 
 /// The source of a message, with its details.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "source", rename_all = "snake_case")]
 pub enum MessageSource {
     /// The user, in their own words.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{EventId, TaskId, Timestamp};
 
 /// A search query. The words contain no operators.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SearchQuery {
     /// Words that must all match. A prefix of a word is enough; a part in double quotes must match as a phrase.
     pub words: String,
@@ -25,7 +25,7 @@ pub struct SearchQuery {
 }
 
 /// The kind of text that a hit is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HitKind {
     Title,
@@ -91,7 +91,7 @@ impl fmt::Display for HitKind {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hit {
     pub task: TaskId,
     /// The current title of the task.
@@ -110,7 +110,7 @@ pub struct Hit {
 }
 
 /// The hits, best first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SearchResults {
     pub hits: Vec<Hit>,
     /// There are more hits than the limit.

@@ -1,6 +1,7 @@
 //! A task: a node of a project's tree, and the unit of work.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ pub const ROOT_PROFILE: &str = "orchestrator";
 pub const DEFAULT_PROFILE: &str = "engineer";
 
 /// The status of a task: `draft → pending → in_progress → passed | failed → closed`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Not to be started yet.
@@ -59,8 +60,37 @@ impl fmt::Display for Status {
     }
 }
 
+/// The number of a task, such as `#12`. It is given at creation and never given again in the same project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct TaskNumber(NonZeroU32);
+
+impl TaskNumber {
+    pub const FIRST: Self = Self(NonZeroU32::MIN);
+
+    /// Returns the number, or `None` for zero.
+    pub fn new(number: u32) -> Option<Self> {
+        NonZeroU32::new(number).map(Self)
+    }
+
+    pub fn get(self) -> u32 {
+        self.0.get()
+    }
+
+    /// Returns the number after this one.
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+impl fmt::Display for TaskNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("#{}", self.0))
+    }
+}
+
 /// Who made a change. The only difference between changes of the user and of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EditedBy {
     User,
@@ -68,7 +98,7 @@ pub enum EditedBy {
 }
 
 /// What happens to a recurring task's session at the next run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Recurring {
     #[default]
@@ -87,7 +117,7 @@ impl Recurring {
 }
 
 /// The colour that a user gives a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Colour {
     Red,
@@ -100,7 +130,7 @@ pub enum Colour {
 }
 
 /// The result of one run of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskResult {
     pub verdict: Verdict,
     pub result: String,
@@ -108,9 +138,12 @@ pub struct TaskResult {
 }
 
 /// A node of the tree. Costs, tokens and pending counts are not here: they are folds over the session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskNode {
     pub id: TaskId,
+    /// Set by the tree that the task is in. Absent in trees of earlier versions: see [`crate::model::Tree::from_nodes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<TaskNumber>,
     pub title: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
@@ -159,6 +192,9 @@ pub struct TaskNode {
     /// is opened, it is sent one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub starting: bool,
+    /// The verdict of a finished task that a message woke. It returns if the agent only answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woken_from: Option<Verdict>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<TaskResult>,
     pub created_at: Timestamp,
@@ -174,6 +210,11 @@ impl TaskNode {
         Some(self.profile.as_str()).filter(|profile| ![ROOT_PROFILE, DEFAULT_PROFILE].contains(profile))
     }
 
+    /// Returns the shortest name that commands take: the number, or the start of the id for a task without one.
+    pub fn handle(&self) -> String {
+        self.number.map_or_else(|| self.id.short(), |number| number.get().to_string())
+    }
+
     /// Returns who set or removed the task's own budget, or `None` if it was never set. Trees of earlier versions do
     /// not record that; there, the last editor of the task counts.
     pub fn budget_set_by(&self) -> Option<EditedBy> {
@@ -184,6 +225,7 @@ impl TaskNode {
     pub fn new(id: TaskId, title: impl Into<String>, profile: impl Into<String>, now: Timestamp) -> Self {
         Self {
             id,
+            number: None,
             title: title.into(),
             description: String::new(),
             status: Status::Pending,
@@ -204,6 +246,7 @@ impl TaskNode {
             profile: profile.into(),
             unfinished_fork: false,
             starting: false,
+            woken_from: None,
             results: Vec::new(),
             created_at: now,
             updated_at: now,

@@ -1,25 +1,26 @@
 //! The tree of tasks and the pure operations on it.
 //!
 //! Invariants of every operation: there is exactly one root; every other node has a parent that lists it exactly
-//! once; there is no cycle. An operation that would violate one is refused and changes nothing.
+//! once; there is no cycle. Every node has a number of its own. An operation that would violate one is refused and
+//! changes nothing.
 
-mod find;
 mod rebuild;
 mod roll_up;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use find::LookupError;
 pub use rebuild::RebuiltTree;
 pub use roll_up::{Attention, Facts, RollUp};
 
 use crate::base::TaskId;
-use crate::model::task::TaskNode;
+use crate::model::task::{TaskNode, TaskNumber};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     root: TaskId,
     nodes: BTreeMap<TaskId, TaskNode>,
+    /// The highest number ever given, also to tasks that are gone.
+    last_number: TaskNumber,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +56,30 @@ impl Tree {
     pub fn new(mut root: TaskNode) -> Self {
         root.parent = None;
         root.children.clear();
-        Self { root: root.id, nodes: BTreeMap::from([(root.id, root)]) }
+        let last_number = *root.number.get_or_insert(TaskNumber::FIRST);
+        Self { root: root.id, nodes: BTreeMap::from([(root.id, root)]), last_number }
+    }
+
+    /// Returns the highest number ever given.
+    pub fn last_number(&self) -> TaskNumber {
+        self.last_number
+    }
+
+    /// Makes sure that no number up to `last` is given again.
+    pub fn reserve_numbers(&mut self, last: TaskNumber) {
+        self.last_number = self.last_number.max(last);
+    }
+
+    /// Returns the task with this number.
+    pub fn numbered(&self, number: TaskNumber) -> Option<&TaskNode> {
+        self.nodes.values().find(|node| node.number == Some(number))
+    }
+
+    /// Returns the number for a task that enters the tree: its own if no other task has it, else a new one.
+    fn number_for(&mut self, own: Option<TaskNumber>) -> TaskNumber {
+        let number = own.filter(|own| self.numbered(*own).is_none()).unwrap_or_else(|| self.last_number.next());
+        self.reserve_numbers(number);
+        number
     }
 
     pub fn root(&self) -> &TaskNode {
@@ -79,16 +103,16 @@ impl Tree {
         self.nodes.get(&id)
     }
 
-    /// Changes a node. Its position in the tree is restored if the change touched it.
+    /// Changes a node. Its number and its position in the tree are restored if the change touched them.
     pub fn edit(&mut self, id: TaskId, change: impl FnOnce(&mut TaskNode)) -> Result<&TaskNode, TreeError> {
         let node = self.nodes.get_mut(&id).ok_or(TreeError::Missing(id))?;
-        let (parent, children) = (node.parent, node.children.clone());
+        let (number, parent, children) = (node.number, node.parent, node.children.clone());
         change(node);
-        (node.id, node.parent, node.children) = (id, parent, children);
+        (node.id, node.number, node.parent, node.children) = (id, number, parent, children);
         Ok(node)
     }
 
-    /// Adds `node` as the last sub task of `parent`.
+    /// Adds `node` as the last sub task of `parent`, with a number of its own.
     pub fn insert(&mut self, mut node: TaskNode, parent: TaskId) -> Result<(), TreeError> {
         if self.nodes.contains_key(&node.id) {
             return Err(TreeError::Duplicate(node.id));
@@ -98,6 +122,7 @@ impl Tree {
         }
         self.nodes.get_mut(&parent).ok_or(TreeError::Missing(parent))?.children.push(node.id);
         node.parent = Some(parent);
+        node.number = Some(self.number_for(node.number));
         self.nodes.insert(node.id, node);
         Ok(())
     }

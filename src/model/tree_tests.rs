@@ -1,6 +1,5 @@
 use proptest::prelude::*;
 
-use super::find::SHORTEST;
 use super::*;
 use crate::base::{MicroUsd, Timestamp};
 use crate::model::task::Status;
@@ -196,7 +195,7 @@ fn only_nodes_in_a_cycle_lose_their_position() {
     let with_parent = |number, parent| TaskNode { parent: Some(id(parent)), ..node(number) };
     // 1 is below the cycle of 2 and 3.
     let nodes = [node(0), with_parent(1, 2), with_parent(2, 3), with_parent(3, 2)];
-    let RebuiltTree { tree, notes } = Tree::from_nodes(Some(id(0)), nodes).unwrap();
+    let RebuiltTree { tree, notes, .. } = Tree::from_nodes(Some(id(0)), nodes).unwrap();
     assert_valid(&tree);
     let parents = [1, 2, 3].map(|number| tree.get(id(number)).unwrap().parent);
     assert_eq!(parents, [Some(id(2)), Some(id(0)), Some(id(2))]);
@@ -237,28 +236,44 @@ fn walking_follows_the_order_of_the_lists() {
 }
 
 #[test]
-fn a_task_is_found_by_its_id_or_the_start_of_it() {
+fn numbers_are_given_in_order_and_never_again() {
+    let number = TaskNumber::new;
     let mut tree = Tree::new(node(0));
-    // Same first characters as the root, and one of another time.
-    let later = TaskId::from_ulid(ulid::Ulid::from_parts(1_900_000_000_000, 5));
     tree.insert(node(1), id(0)).unwrap();
-    tree.insert(TaskNode { id: later, ..node(2) }, id(0)).unwrap();
-    let text = later.to_string();
-    for len in SHORTEST..=text.len() {
-        assert_eq!(tree.find(&text[..len]).unwrap().id, later);
-        assert_eq!(tree.find(&format!(" {} ", text[..len].to_lowercase())).unwrap().id, later);
-    }
-    assert_eq!(tree.find(&text[..SHORTEST - 1]), Err(LookupError::TooShort(text[..SHORTEST - 1].to_owned())));
-    assert_eq!(tree.find(""), Err(LookupError::TooShort(String::new())));
-    assert_eq!(tree.find("ZZZZZZZZ"), Err(LookupError::Unknown("ZZZZZZZZ".to_owned())));
-    assert_eq!(tree.find("€€€€€€€€"), Err(LookupError::Unknown("€€€€€€€€".to_owned())));
-    assert_eq!(tree.find(&format!("{text}0")), Err(LookupError::Unknown(format!("{text}0"))));
-    let shared = &id(0).to_string()[..12];
-    let Err(LookupError::Ambiguous { found, .. }) = tree.find(shared) else { panic!("{shared} names two") };
-    assert_eq!(found, [(id(0), "task 0".to_owned()), (id(1), "task 1".to_owned())]);
-    let sentence = tree.find(shared).unwrap_err().to_string();
-    assert!(sentence.contains(&id(1).to_string()) && sentence.contains("(task 1)"), "{sentence}");
-    assert_eq!(tree.find(&id(1).to_string()).unwrap().id, id(1), "a whole id is never ambiguous");
+    tree.insert(node(2), id(0)).unwrap();
+    let numbers = |tree: &Tree| tree.all().map(|node| node.number.unwrap().get()).collect::<Vec<_>>();
+    assert_eq!(numbers(&tree), [1, 2, 3]);
+    let gone = tree.remove(id(2)).unwrap();
+    tree.insert(node(3), id(0)).unwrap();
+    assert_eq!(numbers(&tree), [1, 2, 4], "3 was given to a task that is gone");
+    tree.insert(gone, id(0)).unwrap();
+    assert_eq!(numbers(&tree), [1, 2, 4, 3], "a restored task has its number again");
+    tree.insert(TaskNode { number: number(2), ..node(5) }, id(0)).unwrap();
+    assert_eq!(numbers(&tree), [1, 2, 4, 3, 5], "no two tasks share a number");
+    tree.edit(id(1), |node| node.number = number(9)).unwrap();
+    assert_eq!(numbers(&tree), [1, 2, 4, 3, 5], "an edit does not change it");
+    assert_eq!(tree.numbered(number(4).unwrap()).map(|node| node.id), Some(id(3)));
+    assert_eq!(tree.last_number(), number(5).unwrap());
+}
+
+#[test]
+fn tasks_without_a_number_get_one_in_order_of_creation() {
+    let below = |number| TaskNode { parent: Some(id(1)), ..node(number) };
+    let numbers = |rebuilt: &RebuiltTree| -> Vec<(u128, u32)> {
+        let mut all: Vec<_> =
+            rebuilt.tree.all().map(|node| (node.id.ulid().random(), node.number.unwrap().get())).collect();
+        all.sort_unstable();
+        all
+    };
+    // The root is not the oldest task: imported tasks may be older.
+    let rebuilt = Tree::from_nodes(Some(id(1)), [below(3), below(0), node(1), below(2)]).unwrap();
+    assert_eq!(numbers(&rebuilt), [(0, 2), (1, 1), (2, 3), (3, 4)]);
+    assert_eq!(rebuilt.numbered, [1, 0, 2, 3].map(id));
+
+    let with = |task, number| TaskNode { number: TaskNumber::new(number), ..below(task) };
+    let rebuilt = Tree::from_nodes_after(TaskNumber::new(7), Some(id(1)), [with(2, 4), with(3, 4), node(1)]).unwrap();
+    assert_eq!(numbers(&rebuilt), [(1, 1), (2, 4), (3, 8)], "7 was given to a task that is gone");
+    assert_eq!(rebuilt.tree.last_number(), TaskNumber::new(8).unwrap());
 }
 
 #[test]

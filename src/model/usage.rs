@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::MicroUsd;
 
 /// Token counts, disjoint: a token is counted in exactly one field.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Tokens {
     /// Input that was neither read from nor written to a cache.

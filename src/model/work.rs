@@ -101,7 +101,7 @@ impl fmt::Display for Work {
 }
 
 /// The result of a check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CheckResult {
     pub command: String,
     /// The commit that was checked.
@@ -140,7 +140,7 @@ impl CheckResult {
 }
 
 /// How a branch is merged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeStrategy {
     /// A commit with both as parents.
@@ -153,7 +153,7 @@ pub enum MergeStrategy {
 }
 
 /// How a merge handles conflicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnConflict {
     /// Nothing is changed, and the user is told.
@@ -167,7 +167,7 @@ pub enum OnConflict {
 }
 
 /// A merge that waits for a pause of the agent in the target's checkout.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueuedMerge {
     /// The target branch.
     pub target: String,
@@ -210,7 +210,7 @@ impl fmt::Display for DequeueReason {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MergeRecord {
     /// The target branch.
     pub target: String,
@@ -224,7 +224,7 @@ pub struct MergeRecord {
 }
 
 /// The side of a diff that a comment is on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffSide {
     Old,
@@ -233,7 +233,7 @@ pub enum DiffSide {
 }
 
 /// A comment of the user on some lines.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReviewComment {
     pub file: String,
     #[serde(default)]
@@ -292,7 +292,7 @@ impl fmt::Display for ReviewComment {
 }
 
 /// What a rewind affects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RewindScope {
     Conversation,

@@ -21,8 +21,13 @@ const MAX_CHAIN: usize = 512;
 /// Returns true if this process belongs to a child of an engine that works on the data folder `data`. `records` are the
 /// folders with that data folder's process records.
 pub fn is_inside(data: &Path, records: &[PathBuf]) -> bool {
-    let Some(us) = i32::try_from(std::process::id()).ok().and_then(table::get) else { return false };
-    let lineage = ProcessLineage::of(us, table::get);
+    i32::try_from(std::process::id()).is_ok_and(|us| descends(us, data, records))
+}
+
+/// Like [`is_inside`], for another process. False if it has ended.
+pub fn descends(pid: i32, data: &Path, records: &[PathBuf]) -> bool {
+    let Some(process) = table::get(pid) else { return false };
+    let lineage = ProcessLineage::of(process, table::get);
     let children: Vec<Record> = records.iter().flat_map(|folder| orphans::all(folder)).collect();
     lineage.is_recorded(&children) || lineage.pids().into_iter().any(|pid| is_marked(table::environment(pid), data))
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::process::{ExitStatus, Stdio};
 
 use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// Runs a program on the user's terminal and waits for it. It inherits the whole environment.
 pub async fn run_on_terminal<A: AsRef<OsStr>>(
@@ -29,6 +29,33 @@ pub async fn run_with_input(program: &str, arguments: &[&str], text: &str) -> io
         input.write_all(text.as_bytes()).await?;
     }
     child.wait().await
+}
+
+/// Whether the error stream of a program reaches the user's terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorStream {
+    Terminal,
+    Nowhere,
+}
+
+/// Starts a program of the user with pipes to its stdin and stdout. It inherits the whole environment, and is killed
+/// when the child is dropped.
+pub fn start_with_pipes(
+    program: &str,
+    arguments: &[String],
+    errors: ErrorStream,
+) -> io::Result<(Child, ChildStdin, ChildStdout)> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(match errors {
+        ErrorStream::Terminal => Stdio::inherit(),
+        ErrorStream::Nowhere => Stdio::null(),
+    });
+    let mut child = command.kill_on_drop(true).spawn()?;
+    match (child.stdin.take(), child.stdout.take()) {
+        (Some(stdin), Some(stdout)) => Ok((child, stdin, stdout)),
+        _ => Err(io::ErrorKind::BrokenPipe.into()),
+    }
 }
 
 #[cfg(test)]

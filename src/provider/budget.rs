@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::base::MicroUsd;
-use crate::model::event::BudgetScope;
+use crate::model::event::{Allowance, BudgetScope};
 
 /// Percentage of a limit from which the agent is warned.
 const LOW_PERCENT: u64 = 80;
@@ -77,15 +77,19 @@ impl BudgetAccount {
 
     /// Reserves `amount` if anything is left. An estimate above the rest is granted too: estimates err, and the limit
     /// is exceeded by at most one request.
-    fn reserve(&self, scope: BudgetScope, amount: MicroUsd) -> BudgetVerdict {
+    ///
+    /// An allowance raises the limit for this run alone. Such a run does not wait for the reservations of others.
+    fn reserve(&self, scope: BudgetScope, amount: MicroUsd, allowances: &[Allowance]) -> BudgetVerdict {
         let mut verdict = BudgetVerdict::Granted;
         self.state.send_if_modified(|balance| {
-            let (limit, spent) = (balance.limit, balance.spent + balance.reserved);
+            let allowed = allowances.iter().find(|it| (it.scope, it.limit) == (scope, balance.limit));
+            let limit = allowed.map_or(balance.limit, |allowance| allowance.up_to.max(balance.limit));
+            let spent = balance.spent + balance.reserved;
             if balance.spent >= limit {
                 verdict = BudgetVerdict::Refused { scope, spent: balance.spent, limit };
                 return false;
             }
-            if balance.is_held() {
+            if allowed.is_none() && balance.is_held() {
                 verdict = BudgetVerdict::Held;
                 return false;
             }
@@ -120,11 +124,11 @@ impl Budget {
     }
 
     /// Reserves money for one request, in all accounts or in none.
-    pub fn reserve(&mut self, amount: MicroUsd) -> BudgetVerdict {
+    pub fn reserve(&mut self, amount: MicroUsd, allowances: &[Allowance]) -> BudgetVerdict {
         self.release();
         let mut verdict = BudgetVerdict::Granted;
         for (number, (scope, account)) in self.accounts.iter().enumerate() {
-            match account.reserve(*scope, amount) {
+            match account.reserve(*scope, amount, allowances) {
                 BudgetVerdict::Granted => {}
                 low @ BudgetVerdict::Low { .. } => verdict = low,
                 refused @ (BudgetVerdict::Refused { .. } | BudgetVerdict::Held | BudgetVerdict::Unpriced) => {

@@ -68,8 +68,8 @@ pub struct ModelInfo {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownModelInfo {
     #[error(
-        "the context window of model \"{model}\" is unknown: neither the endpoint nor the built-in table has it. \
-         Set it with `{}`{}", set_window(.model), suggestion(.similar.as_deref())
+        "unknown model \"{model}\": neither the endpoint nor the built-in table has it.{} If it exists, set its context \
+         window with `{}`", suggestion(.similar.as_deref()), set_window(.model)
     )]
     Window { model: String, similar: Option<String> },
 }
@@ -88,7 +88,7 @@ pub(super) fn key_argument(key: &KeyPath) -> String {
 }
 
 fn suggestion(similar: Option<&str>) -> String {
-    similar.map(|id| format!(". Did you mean \"{id}\"?")).unwrap_or_default()
+    similar.map(|id| format!(" Did you mean \"{id}\"?")).unwrap_or_default()
 }
 
 /// Looks up models.
@@ -136,6 +136,21 @@ impl Catalogue {
         let prices =
             set.prices.or_else(|| listed.and_then(|listed| listed.prices)).or_else(|| entry.and_then(|e| e.prices));
         Ok(ModelInfo { window, max_output: max_output.min(window), prices })
+    }
+
+    /// Returns up to `count` models, the most similar names first: of the endpoint's own list, or without one those of
+    /// the built-in table that resemble `model`. Others of the table may belong to another provider.
+    pub fn most_similar(&self, model: &str, count: usize) -> Vec<String> {
+        const RESEMBLES: f64 = 0.7;
+        let listed: Vec<&str> = self.listed.iter().map(|listed| listed.id.as_str()).collect();
+        let mut known = if listed.is_empty() {
+            Self::shipped().filter(|id| strsim::jaro_winkler(model, id) >= RESEMBLES).collect()
+        } else {
+            listed
+        };
+        known.retain(|id| *id != model);
+        known.sort_by(|a, b| strsim::jaro_winkler(model, b).total_cmp(&strsim::jaro_winkler(model, a)));
+        known.into_iter().take(count).map(str::to_owned).collect()
     }
 
     fn similar(&self, model: &str) -> Option<String> {

@@ -127,11 +127,13 @@ fn check_tree(
     let mut file = TreeFile::new(disk.clone(), &places.tree);
     let mut recorded = tree_file::nodes_in(sessions)?;
     let (mut root, mut notes, mut damaged) = (None, Vec::new(), None);
+    let mut last_number = recorded.last_number;
     match file.load() {
         Ok(None) if recorded.nodes.is_empty() => return Ok(()),
         Ok(None) => notes.push("the tree file is missing; it can be rebuilt from the sessions".to_owned()),
         Ok(Some(loaded)) => {
             root = Some(loaded.tree.root_id());
+            last_number = last_number.max(Some(loaded.tree.last_number()));
             notes.extend(loaded.notes);
             remove_unfinished_changes(&mut file, sessions, &mut recorded, repair, report)?;
             merge(&loaded.tree, &mut recorded, &mut notes);
@@ -149,7 +151,7 @@ fn check_tree(
         }
         Err(error) => return Err(error),
     }
-    let Some(rebuilt) = Tree::from_nodes(root, recorded.nodes.into_values()) else {
+    let Some(rebuilt) = Tree::from_nodes_after(last_number, root, recorded.nodes.into_values()) else {
         let problem = damaged.unwrap_or_else(|| "every task in it was removed".to_owned());
         let sentence = format!("{problem}, and no session has a task to rebuild it from; a repair moves it aside");
         report.add_repairable(repair_of_tree(repair), &places.tree, sentence);
@@ -190,7 +192,7 @@ fn remove_unfinished_changes(
     repair: Repair,
     report: &mut Report,
 ) -> Result<(), StoreError> {
-    let UnfinishedChanges { removed, importing } = file.unfinished_changes().clone();
+    let UnfinishedChanges { removed, importing, numbered: _ } = file.unfinished_changes().clone();
     recorded.nodes.retain(|task, _| !removed.contains(task) && !importing.contains(task));
     recorded.removed.extend(removed);
     let unfinished = match repair {
@@ -213,7 +215,7 @@ fn repair_of_tree(repair: Repair) -> Repair {
 
 /// Adds the nodes of `tree` that no session has a newer version of, and describes the differences.
 fn merge(tree: &Tree, recorded: &mut RecordedTree, notes: &mut Vec<String>) {
-    let RecordedTree { nodes, removed } = recorded;
+    let RecordedTree { nodes, removed, last_number: _ } = recorded;
     for (id, node) in nodes.iter() {
         match tree.get(*id) {
             None => notes.push(format!("task {id} (\"{}\") has a session and is not in the tree", node.title)),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::base::{TaskId, Timestamp, text};
 use crate::config::paths::ProjectFolder;
 use crate::model::event::{Body, TaskChanged};
-use crate::model::task::TaskNode;
+use crate::model::task::{TaskNode, TaskNumber};
 use crate::model::tree::{RebuiltTree, Tree};
 use crate::store::disk::Disk;
 use crate::store::files::VersionedFile;
@@ -41,11 +41,14 @@ pub struct UnfinishedChanges {
     /// Tasks whose sessions an import is writing.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub importing: BTreeSet<TaskId>,
+    /// Tasks of an earlier version that got a number. Their sessions may not record it yet.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub numbered: BTreeSet<TaskId>,
 }
 
 impl UnfinishedChanges {
     fn is_empty(&self) -> bool {
-        self.removed.is_empty() && self.importing.is_empty()
+        self.removed.is_empty() && self.importing.is_empty() && self.numbered.is_empty()
     }
 }
 
@@ -53,6 +56,9 @@ impl UnfinishedChanges {
 struct Format {
     version: u64,
     root: TaskId,
+    /// The highest number ever given to a task. Absent in trees of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_number: Option<TaskNumber>,
     #[serde(rename = "unsettled", default, skip_serializing_if = "UnfinishedChanges::is_empty")]
     unfinished_changes: UnfinishedChanges,
     nodes: Vec<TaskNode>,
@@ -90,12 +96,14 @@ impl TreeFile {
         self.unfinished_changes.importing.retain(|task| !self.saved.contains(task));
         let mut nodes = format.nodes;
         nodes.iter_mut().for_each(|node| self.folder().locate(node));
-        let rebuilt = Tree::from_nodes(Some(format.root), nodes);
-        rebuilt.map(Some).ok_or_else(|| StoreError::Corrupt {
+        let rebuilt = Tree::from_nodes_after(format.last_number, Some(format.root), nodes);
+        let rebuilt = rebuilt.ok_or_else(|| StoreError::Corrupt {
             path: self.file.path().to_owned(),
             problem: "it has no tasks".to_owned(),
             backup: None,
-        })
+        })?;
+        self.unfinished_changes.numbered.extend(&rebuilt.numbered);
+        Ok(Some(rebuilt))
     }
 
     /// Like [`TreeFile::load`], but a missing file is an error if the sessions record tasks: a lost file must not
@@ -170,6 +178,11 @@ impl TreeFile {
         Ok(untold)
     }
 
+    /// Clears the tasks whose sessions do not record their numbers. The next save omits them.
+    pub fn clear_numbered(&mut self) {
+        self.unfinished_changes.numbered.clear();
+    }
+
     /// Clears the recorded removals. The next save omits them.
     pub fn clear_removals(&mut self) {
         self.unfinished_changes.removed.clear();
@@ -179,7 +192,9 @@ impl TreeFile {
         let mut removed = self.unfinished_changes.removed.clone();
         removed.extend(&self.saved);
         removed.retain(|task| tree.get(*task).is_none());
-        UnfinishedChanges { removed, importing: BTreeSet::new() }
+        let mut numbered = self.unfinished_changes.numbered.clone();
+        numbered.retain(|task| tree.get(*task).is_some());
+        UnfinishedChanges { removed, importing: BTreeSet::new(), numbered }
     }
 
     fn set_saved(&mut self, tree: &Tree, unfinished_changes: UnfinishedChanges) {
@@ -206,7 +221,8 @@ impl TreeFile {
 
     fn format(&self, tree: &Tree, unfinished_changes: &UnfinishedChanges) -> Format {
         let (nodes, unfinished_changes) = (tree.all().cloned().collect(), unfinished_changes.clone());
-        Format { version: VERSION, root: tree.root_id(), unfinished_changes, nodes, extra: self.extra.clone() }
+        let (root, last_number) = (tree.root_id(), Some(tree.last_number()));
+        Format { version: VERSION, root, last_number, unfinished_changes, nodes, extra: self.extra.clone() }
     }
 }
 
@@ -216,15 +232,18 @@ pub struct RecordedTree {
     pub nodes: BTreeMap<TaskId, TaskNode>,
     /// Tasks that were removed from the tree, and must not be restored from a stale file.
     pub removed: BTreeSet<TaskId>,
+    /// The highest number that a session records, also of a removed task.
+    pub last_number: Option<TaskNumber>,
 }
 
 /// Returns the tree as recorded in the sessions. A session without a record of its task gives a placeholder node, so
 /// that its conversation stays reachable.
 pub fn nodes_in(sessions: &Sessions) -> Result<RecordedTree, StoreError> {
-    let RecordedTree { mut nodes, mut removed } = RecordedTree::default();
+    let RecordedTree { mut nodes, mut removed, mut last_number } = RecordedTree::default();
     for task in sessions.list()? {
         // An unreadable session records nothing; the check of that session reports it.
-        let Ok(change) = last_change(sessions, task) else { continue };
+        let Ok((change, number)) = recorded_changes(sessions, task) else { continue };
+        last_number = last_number.max(number);
         match change {
             RecordedChange::Change(TaskChanged::Set { mut node }) => {
                 sessions.project_folder().locate(&mut node);
@@ -241,7 +260,7 @@ pub fn nodes_in(sessions: &Sessions) -> Result<RecordedTree, StoreError> {
             }
         }
     }
-    Ok(RecordedTree { nodes, removed })
+    Ok(RecordedTree { nodes, removed, last_number })
 }
 
 /// The last recorded change of a task in its session.
@@ -257,7 +276,13 @@ pub(in crate::store) enum RecordedChange {
 
 /// Returns the last recorded change of a task.
 pub(in crate::store) fn last_change(sessions: &Sessions, task: TaskId) -> Result<RecordedChange, StoreError> {
+    recorded_changes(sessions, task).map(|(last, _)| last)
+}
+
+/// Returns the last recorded change of a task, and its number if any change records one.
+fn recorded_changes(sessions: &Sessions, task: TaskId) -> Result<(RecordedChange, Option<TaskNumber>), StoreError> {
     let mut recorded = RecordedChange::Empty;
+    let mut number = None;
     let mut is_damaged = false;
     sessions.scan(task, |span| {
         let header = span.bytes.and_then(|bytes| line::parse(bytes).header());
@@ -269,9 +294,15 @@ pub(in crate::store) fn last_change(sessions: &Sessions, task: TaskId) -> Result
         if header.kind == "task_changed"
             && let Body::TaskChanged(change) = header.into_event().body
         {
+            if let TaskChanged::Set { node } = &change {
+                number = number.max(node.number);
+            }
             recorded = RecordedChange::Change(change);
         }
     })?;
-    // Unreadable lines may be part of a conversation.
-    Ok(if is_damaged && recorded == RecordedChange::Empty { RecordedChange::Conversation } else { recorded })
+    if is_damaged && recorded == RecordedChange::Empty {
+        // Unreadable lines may be part of a conversation.
+        recorded = RecordedChange::Conversation;
+    }
+    Ok((recorded, number))
 }

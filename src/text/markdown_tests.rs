@@ -22,8 +22,11 @@ fn role_of(source: &str, word: &str) -> Role {
 #[test]
 fn paragraphs_wrap_and_headings_stand_apart() {
     let source = "# Title\nSome *emphasised* and **strong** words\nthat go on.\n\n### Minor";
-    assert_eq!(shown(source, 24), ["Title", "", "Some emphasised and", "strong words that go on.", "", "Minor"]);
-    assert_eq!(role_of(source, "Title"), Role::Heading);
+    assert_eq!(
+        shown(source, 24),
+        ["Title", &"─".repeat(24), "", "Some emphasised and", "strong words that go on.", "", "Minor"]
+    );
+    assert_eq!(role_of(source, "Title"), Role::HeadingTop);
     assert_eq!(role_of(source, "Minor"), Role::HeadingMinor);
     assert_eq!(role_of(source, "emphasised"), Role::Emphasis);
     assert_eq!(role_of(source, "strong"), Role::Strong);
@@ -56,7 +59,7 @@ fn quotes_have_a_bar_and_alerts_a_title() {
 #[test]
 fn code_has_a_label_colours_and_a_background() {
     let source = "```rust\nfn main() {\n\tlet x = 1;\n}\n```";
-    assert_eq!(shown(source, 40), [" rust", " fn main() {", "     let x = 1;", " }"]);
+    assert_eq!(shown(source, 40), ["▎ rust", "▎ fn main() {", "▎     let x = 1;", "▎ }"]);
     let rows = render(source, page(40));
     assert!(rows.iter().all(|row| row.ground == Some(Role::CodeBg)));
     assert_eq!(role_of(source, "fn"), Role::SyntaxKeyword);
@@ -66,13 +69,13 @@ fn code_has_a_label_colours_and_a_background() {
 #[test]
 fn long_lines_of_code_wrap_with_a_sign_and_copy_whole() {
     let rows = render("```\nabcdefghijklmnop\n```", page(10));
-    assert_eq!(rows.iter().map(Row::shown).collect::<Vec<_>>(), [" abcdefghi", " ↪jklmnop"]);
+    assert_eq!(rows.iter().map(Row::shown).collect::<Vec<_>>(), ["▎ abcdefgh", "▎↪ijklmnop"]);
     assert_eq!(copied(&rows), "abcdefghijklmnop");
 }
 
 #[test]
 fn an_unclosed_fence_is_code() {
-    assert_eq!(shown("text\n\n```sh\nls -la", 20), ["text", "", " sh", " ls -la"]);
+    assert_eq!(shown("text\n\n```sh\nls -la", 20), ["text", "", "▎ sh", "▎ ls -la"]);
 }
 
 #[test]
@@ -155,11 +158,11 @@ fn finished_blocks_are_never_laid_out_again() {
     let mut stream = StreamingMarkdown::new(page(40));
     stream.push("# A\n\nfirst\n\nsecond");
     stream.rows();
-    assert_eq!(stream.frozen_rows(), 1, "the heading; half a line could still be joined to the paragraph");
+    assert_eq!(stream.frozen_rows(), 2, "the heading and its rule; half a line could still be joined to the paragraph");
     stream.push(" goes on\n\n```rust\nfn a() {}\nfn b() {}\nfn");
     stream.rows();
     let frozen = stream.frozen_rows();
-    assert_eq!(frozen, 5);
+    assert_eq!(frozen, 6);
     stream.push(" c() {}\n```\nend");
     assert_eq!(stream.rows()[..frozen], render("# A\n\nfirst\n\nsecond goes on", page(40)));
 }
@@ -289,4 +292,14 @@ fn prose_has_a_maximum_width_and_code_has_none() {
     assert!(widest('w').is_some_and(|width| width <= MEASURE && width > MEASURE - 8), "{:?}", widest('w'));
     assert!(widest('m').is_some_and(|width| width <= MEASURE && width > MEASURE - 8), "{:?}", widest('m'));
     assert!(widest('x').is_some_and(|width| width >= 250), "{:?}", widest('x'));
+}
+
+#[test]
+fn headings_have_a_hierarchy() {
+    let rows = render("# One\n\n## Two\n\n### Three\n", Page::new(20, &Glyphs::UNICODE));
+    let shown: Vec<_> = rows.iter().map(Row::shown).collect();
+    assert_eq!(shown, ["One", &"─".repeat(20), "", "Two", "", "Three"]);
+    let role = |row: usize| rows[row].spans[0].ink.role;
+    assert_eq!([role(0), role(3), role(5)], [Role::HeadingTop, Role::Heading, Role::HeadingMinor]);
+    assert_eq!(copied(&rows[0..2]).trim_end(), "One", "the rule is not copied");
 }

@@ -112,6 +112,20 @@ fn additions_removals_and_selections_stand_out_from_the_ground() {
 }
 
 #[test]
+fn messages_code_and_cards_lie_on_a_surface_that_can_be_seen() {
+    for theme in coloured() {
+        let ground = rgb(theme.spec(Role::Background).full.bg);
+        for role in [Role::UserBg, Role::CodeBg, Role::Card] {
+            let found = rgb(theme.spec(role).full.bg).distance(ground);
+            assert!(found > 0.05, "{}: {role:?} is {found:.3} from the ground", theme.name);
+            expect(&theme, Role::Text, role, 4.5);
+            expect(&theme, Role::Muted, role, 4.5);
+            expect(&theme, Role::Faint, role, 3.0);
+        }
+    }
+}
+
+#[test]
 fn contrast_survives_the_table_of_256() {
     let shown = |colour: Option<Color>| match colour {
         Some(Color::Indexed(index)) => indexed(index),

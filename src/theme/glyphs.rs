@@ -3,9 +3,22 @@
 //! Every glyph is one column wide in every terminal: none is an emoji or of ambiguous width. State is always shown by
 //! a glyph *and* a colour, so neither is needed alone.
 
+use crate::theme::Role;
+
+/// A row of the legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sign {
+    pub glyph: &'static str,
+    /// The role that it is drawn in.
+    pub role: Role,
+    pub about: &'static str,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyphs {
     pub name: &'static str,
+    /// The sign of the wordmark.
+    pub brand: &'static str,
     /// The root task.
     pub root: &'static str,
     pub draft: &'static str,
@@ -45,6 +58,8 @@ pub struct Glyphs {
     /// From empty to full, for bars with finer steps than a column.
     pub bar: &'static [&'static str],
     pub bar_empty: &'static str,
+    /// From low to high, for charts.
+    pub spark: &'static [&'static str],
     pub thumb: &'static str,
     pub arrow_up: &'static str,
     pub arrow_down: &'static str,
@@ -64,6 +79,7 @@ pub struct Glyphs {
 impl Glyphs {
     pub const UNICODE: Self = Self {
         name: "unicode",
+        brand: "▚",
         root: "◆",
         draft: "◌",
         pending: "○",
@@ -100,6 +116,7 @@ impl Glyphs {
         corner_bottom_right: "╯",
         bar: &["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"],
         bar_empty: "░",
+        spark: &["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
         thumb: "▐",
         arrow_up: "↑",
         arrow_down: "↓",
@@ -115,6 +132,7 @@ impl Glyphs {
 
     pub const ASCII: Self = Self {
         name: "ascii",
+        brand: "%",
         root: "#",
         draft: ".",
         pending: "o",
@@ -151,6 +169,7 @@ impl Glyphs {
         corner_bottom_right: "+",
         bar: &["#"],
         bar_empty: ".",
+        spark: &["_", ".", "-", "=", "+", "*", "#"],
         thumb: "#",
         arrow_up: "^",
         arrow_down: "v",
@@ -177,9 +196,49 @@ impl Glyphs {
         if utf8 && !console { &Self::UNICODE } else { &Self::ASCII }
     }
 
+    /// Returns what the signs of the screen mean: states first, then marks, then signs of the transcript and the diff.
+    pub fn legend(&self) -> Vec<Sign> {
+        let sign = |glyph, role, about| Sign { glyph, role, about };
+        let spinner = self.spinner.first().copied().unwrap_or(self.working);
+        let gauge = self.bar.last().copied().unwrap_or(self.bar_empty);
+        let spark = self.spark.last().copied().unwrap_or(self.bar_empty);
+        vec![
+            sign(self.root, Role::Accent, "the root task"),
+            sign(self.draft, Role::Muted, "a draft: not started until you start it"),
+            sign(self.pending, Role::Muted, "not started"),
+            sign(spinner, Role::Working, "an agent at work (turning)"),
+            sign(self.working, Role::Working, "a call that runs, or an agent at work"),
+            sign(self.sleeping, Role::Waiting, "waiting for another task, a process or a message"),
+            sign(self.ask, Role::Ask, "a question to you; with a number: how many are below"),
+            sign(self.passed, Role::Ok, "done"),
+            sign(self.failed, Role::Error, "failed; beside a title: a subtask failed"),
+            sign(self.closed, Role::Faint, "closed"),
+            sign(self.recurring, Role::Warn, "a request that is retried"),
+            sign(self.clash, Role::Warn, "branches that conflict; with a number: how many"),
+            sign(self.arrow_down, Role::Muted, "commits behind the parent branch; in a transcript: entries below"),
+            sign(self.selected, Role::Accent, "the selection"),
+            sign(self.folded, Role::Muted, "folded; Enter or Space unfolds it"),
+            sign(self.unfolded, Role::Muted, "unfolded"),
+            sign(self.quote_bar, Role::User, "your message; a quote; a block of code"),
+            sign(self.arrow_left, Role::Message, "a message from another task"),
+            sign(self.arrow_right, Role::Message, "a message to another task"),
+            sign(self.prompt, Role::Accent, "where you write"),
+            sign(self.enter, Role::Key, "the Enter key"),
+            sign(self.ellipsis, Role::Faint, "cut off: there is more"),
+            sign(self.wrapped, Role::Faint, "the rest of a line that is too long"),
+            sign(self.space, Role::Whitespace, "a space, where spaces are shown"),
+            sign(self.tab, Role::Whitespace, "a tab, where spaces are shown"),
+            sign(self.thumb, Role::ScrollbarThumb, "the scroll bar"),
+            sign(gauge, Role::Gauge, "the filled part of a bar: a budget, a context"),
+            sign(self.bar_empty, Role::GaugeEmpty, "the empty part of a bar"),
+            sign(spark, Role::Sparkline, "a chart of tokens: each column is 15 seconds"),
+        ]
+    }
+
     /// Returns every glyph, for tests.
     pub fn all(&self) -> Vec<&'static str> {
         let single = [
+            self.brand,
             self.root,
             self.draft,
             self.pending,
@@ -225,7 +284,11 @@ impl Glyphs {
             self.tab,
             self.wrapped,
         ];
-        single.into_iter().chain(self.bullets).chain(self.spinner.iter().chain(self.bar).copied()).collect()
+        single
+            .into_iter()
+            .chain(self.bullets)
+            .chain(self.spinner.iter().chain(self.bar).chain(self.spark).copied())
+            .collect()
     }
 }
 

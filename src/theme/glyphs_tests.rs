@@ -35,3 +35,17 @@ fn ascii_is_used_for_a_plain_locale_or_console() {
     assert_eq!(detect(&[("LANG", "C"), ("LC_ALL", "C.utf8")]), "unicode");
     assert_eq!(detect(&[("LANG", "en_GB.UTF-8"), ("TERM", "linux")]), "ascii");
 }
+
+#[test]
+fn legend_explains_every_state_and_nothing_twice() {
+    for set in [Glyphs::UNICODE, Glyphs::ASCII] {
+        let legend = set.legend();
+        for glyph in
+            [set.draft, set.pending, set.working, set.sleeping, set.ask, set.passed, set.failed, set.closed, set.clash]
+        {
+            assert!(legend.iter().any(|sign| sign.glyph == glyph), "{}: {glyph}", set.name);
+        }
+        let words: std::collections::BTreeSet<_> = legend.iter().map(|sign| sign.about).collect();
+        assert_eq!(words.len(), legend.len());
+    }
+}

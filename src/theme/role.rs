@@ -68,6 +68,10 @@ roles! {
     Idle "idle" < Muted, PLAIN, "An idle task";
 
     Header "header" < Text, PLAIN, "The top line";
+    Brand "brand" < Accent, BOLD, "The wordmark";
+    Sidebar "sidebar" < Background, PLAIN, "The surface of the sidebar";
+    Field "field" < Background, PLAIN, "The surface of the composer";
+    TabActive "tab_active" < Strong, BOLD_UNDERLINED, "The open tab";
     Footer "footer" < Muted, PLAIN, "The bottom line";
     Key "key" < Accent, BOLD, "A key in hints and help";
     Title "title" < Muted, PLAIN, "The title of a pane";
@@ -87,11 +91,14 @@ roles! {
     Gauge "gauge" < Accent, BOLD, "The filled part of a bar";
     GaugeEmpty "gauge_empty" < Faint, DIM, "The empty part of a bar";
     GaugeHigh "gauge_high" < Warn, BOLD, "The filled part of a bar that is nearly full";
+    Sparkline "sparkline" < Gauge, PLAIN, "A chart of tokens over time";
     SearchMatch "search_match" < Text, UNDERLINED, "A search match";
     SearchCurrent "search_current" < SearchMatch, REVERSED, "The current search match";
     Match "match" < Accent, BOLD_UNDERLINED, "The matched letters of a name";
 
     User "user" < Accent, BOLD, "Messages of the user";
+    Card "card" < Background, PLAIN, "The surface of a card: a question, a summary";
+    UserBg "user_bg" < Background, PLAIN, "The surface of a message of the user";
     Agent "agent" < Text, PLAIN, "Text of an agent";
     Thinking "thinking" < Muted, DIM, "Thinking of an agent";
     Tool "tool" < Muted, PLAIN, "A tool call";
@@ -99,9 +106,10 @@ roles! {
     Output "output" < Muted, PLAIN, "Output of a tool";
     Message "message" < Accent, PLAIN, "A message from one task to another";
     Notice "notice" < Muted, DIM, "Notices of Matrix in a transcript";
-    Separator "separator" < Faint, DIM, "The line between runs and between days";
+    Separator "separator" < Faint, DIM, "The time at which a run or a day begins";
 
-    Heading "heading" < Accent, BOLD_UNDERLINED, "A heading of the first or second level";
+    HeadingTop "heading_top" < Strong, BOLD, "A heading of the first level";
+    Heading "heading" < Accent, BOLD_UNDERLINED, "A heading of the second level";
     HeadingMinor "heading_minor" < Strong, BOLD, "A heading of a deeper level";
     Emphasis "emphasis" < Text, ITALIC, "Emphasised words";
     Strike "strike" < Muted, STRIKE, "Struck-out words";

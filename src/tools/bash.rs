@@ -113,7 +113,7 @@ async fn run_command(input: Input, call: &Call) -> Reply {
             let lead = format!("Still running after {} seconds, so it went to the background", limit.as_secs());
             running.into_background(&lead).await
         }
-        WaitOutcome::Moved => running.into_background("The person sent it to the background").await,
+        WaitOutcome::Moved => running.into_background("The user sent it to the background").await,
         WaitOutcome::Cancelled => running.cancelled().await,
     }
 }

@@ -47,17 +47,19 @@ async fn run(call: &ToolUse, context: &ToolContext) -> Reply {
         Err(error) => return Reply::error(format!("{}: {error}", names::display_name(&tool.spec().name))),
     };
     if context.tokens.is_cancelled() {
-        return Reply::error("Not run: the person interrupted before it started.");
+        return Reply::error("Not run: the user interrupted before it started.");
     }
     let request = PermissionRequest { call, name: &tool.spec().name, effect: tool.effect() };
     let permission = tokio::select! {
         permission = context.gate.check(request) => permission,
         () = context.tokens.cancelled() => return Reply::error("Not run: interrupted while it waited for permission."),
     };
-    match permission {
-        Permission::Granted => {}
-        Permission::Denied { reason } => return Reply::error(format!("Not permitted: {reason}")),
-    }
+    let note = match permission {
+        Permission::Granted { note } => note,
+        Permission::Denied { reason, note } => {
+            return Reply { permission: note, ..Reply::error(format!("Not permitted: {reason}")) };
+        }
+    };
 
     let running = prepared(Call { id: call.call.clone(), context: context.clone() });
     // A panic of a tool must not end the run.
@@ -68,14 +70,15 @@ async fn run(call: &ToolUse, context: &ToolContext) -> Reply {
         ended = &mut running => Some(ended),
         () = overdue(context) => None,
     };
-    match ended {
+    let reply = match ended {
         Some(Ok(reply)) => reply,
         Some(Err(_)) => Reply::error(format!(
             "{} failed because of a fault in Matrix itself. What it did before that is unknown; look before you retry.",
             names::display_name(&tool.spec().name)
         )),
         None => Reply::error("Interrupted. What it had done by then is unknown; look before you retry."),
-    }
+    };
+    Reply { permission: note, ..reply }
 }
 
 async fn overdue(context: &ToolContext) {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub use hooks::HookLocator;
 pub use slot::{FileContent, FileTarget};
 
-use real::real_path;
+pub(in crate::tools) use real::real_path;
 
 use crate::config::secret_places::SecretPaths;
 use crate::tools::path_display::spelled;
@@ -78,18 +78,18 @@ pub enum PathPolicyError {
     #[error("{} belongs to git's own data, which file tools never write; use git commands with bash", spelled(.0))]
     Git(PathBuf),
     #[error(
-        "{} lies where git finds its hooks ({}, by core.hooksPath): what is written there would run in the person's own \
-         checkout, so file tools never write it; describe the change to the person and ask them to make it",
+        "{} lies where git finds its hooks ({}, by core.hooksPath): what is written there would run in the user's own \
+         checkout, so file tools never write it; describe the change to the user and ask them to make it",
         spelled(path),
         spelled(folder)
     )]
     Hook { path: PathBuf, folder: PathBuf },
     #[error(
-        "nobody can tell whether {} would be a hook of git's, because its settings cannot be read: {problem}; tell the person",
+        "nobody can tell whether {} would be a hook of git's, because its settings cannot be read: {problem}; tell the user",
         spelled(path)
     )]
     HooksUnknown { path: PathBuf, problem: String },
-    #[error("{} is protected: it can hold credentials; ask the person to change it", spelled(.0))]
+    #[error("{} is protected: it can hold credentials; ask the user to change it", spelled(.0))]
     Protected(PathBuf),
     #[error("{} names a folder, not a file", spelled(.0))]
     Folder(PathBuf),

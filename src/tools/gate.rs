@@ -3,6 +3,7 @@
 use futures::future::{BoxFuture, FutureExt as _};
 
 use crate::model::conversation::ToolUse;
+use crate::model::event::PermissionNote;
 use crate::tools::tool::ToolEffect;
 
 /// A valid call that is about to run.
@@ -16,11 +17,12 @@ pub struct PermissionRequest<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
-    Granted,
-    /// The reason is for the model.
-    Denied {
-        reason: String,
+    Granted {
+        /// For the log.
+        note: Option<PermissionNote>,
     },
+    /// The reason is for the model.
+    Denied { reason: String, note: Option<PermissionNote> },
 }
 
 /// Decides about calls. May take long, because it may ask the user.
@@ -33,6 +35,6 @@ pub struct AllowAll;
 
 impl Gate for AllowAll {
     fn check<'a>(&'a self, _request: PermissionRequest<'a>) -> BoxFuture<'a, Permission> {
-        std::future::ready(Permission::Granted).boxed()
+        std::future::ready(Permission::Granted { note: None }).boxed()
     }
 }

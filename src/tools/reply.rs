@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::event::{BackgroundRef, ToolResult, Verdict};
+use crate::model::event::{BackgroundRef, PermissionNote, ToolResult, Verdict};
 use crate::model::{BlobRef, Content, Image};
 
 /// The result of a tool call. Always readable by a model, even if it failed.
@@ -20,6 +20,8 @@ pub struct Reply {
     pub ended: Option<String>,
     /// The new folder of the agent's shell, as in [`ToolResult::cwd`]. `None` if it did not change.
     pub cwd: Option<String>,
+    /// Set by `execute`, not by tools.
+    pub permission: Option<PermissionNote>,
     /// Set by `execute`, not by tools.
     pub duration: Duration,
     pub control: Option<ControlRequest>,
@@ -57,6 +59,7 @@ impl Reply {
             background: self.background,
             ended: self.ended,
             cwd: self.cwd,
+            permission: self.permission,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
         }
     }

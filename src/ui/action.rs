@@ -29,6 +29,8 @@ pub enum Context {
     Filter,
     /// A one-line prompt.
     Prompt,
+    /// The user writes the brief of a new task.
+    Brief,
     /// A filterable list: palette, help, projects.
     List,
     Board,
@@ -42,7 +44,7 @@ pub enum Context {
 }
 
 impl Context {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Anywhere,
         Self::Tree,
         Self::Asks,
@@ -56,6 +58,7 @@ impl Context {
         Self::Complete,
         Self::Filter,
         Self::Prompt,
+        Self::Brief,
         Self::List,
         Self::Board,
         Self::Merge,
@@ -80,8 +83,9 @@ impl Context {
             Self::Complete => "Completion",
             Self::Filter => "Filter and search",
             Self::Prompt => "Prompt",
+            Self::Brief => "Brief of a new task",
             Self::List => "Lists",
-            Self::Board => "Dashboard and settings",
+            Self::Board => "Board and settings",
             Self::Merge => "Merge dialog",
             Self::Rewind => "Rewind dialog",
             Self::Confirm => "Confirmation",
@@ -98,6 +102,7 @@ impl Context {
             | Self::Complete
             | Self::Filter
             | Self::Prompt
+            | Self::Brief
             | Self::List
             | Self::Text => true,
             Self::Anywhere
@@ -164,14 +169,14 @@ macro_rules! actions {
 }
 
 actions! {
-    FocusNext "focus_next" [Anywhere] ["tab"] 90 "focus", "Focus the next pane";
+    FocusNext "focus_next" [Anywhere] ["tab"] 87 "focus", "Focus the next pane";
     FocusPrevious "focus_previous" [Anywhere] ["shift-tab"] 0 "previous pane", "Focus the previous pane";
     Write "write" [Anywhere] ["i"] 60 "write", "Write to the selected task";
     NextAsk "next_ask" [Anywhere] ["a" "ctrl-n"] 88 "answer", "Go to the next open question";
     Palette "commands" [Anywhere] [":" "ctrl-p"] 20 "commands", "Find an action by name";
     SearchAll "search_all" [Anywhere] ["S" "ctrl-o"] 91 "search all", "Search titles, messages and transcripts of all tasks";
     Help "help" [Anywhere] ["?" "f1"] 19 "help", "Show all keys and actions";
-    Back "back" [Anywhere Answer Select Comment Complete Filter Prompt List Board Merge Rewind] ["esc"] 0 "back", "Close this, or go back to the task tree";
+    Back "back" [Anywhere Answer Select Comment Complete Filter Prompt Brief List Board Merge Rewind] ["esc"] 0 "back", "Close this, or go back to the task tree";
     NextTask "next_task" [Anywhere] ["ctrl-down" "alt-j"] 0 "next task", "Select the next task";
     PreviousTask "previous_task" [Anywhere] ["ctrl-up" "alt-k"] 0 "previous task", "Select the previous task";
     ShowTranscript "show_transcript" [Anywhere] ["1" "g t"] 0 "transcript", "Show the task's transcript";
@@ -179,14 +184,22 @@ actions! {
     ShowDescription "show_description" [Anywhere] ["3" "g e"] 0 "description", "Show the task's description";
     ShowInfo "show_info" [Anywhere] ["4" "g i"] 0 "info", "Show the task's model, context, cost, branch and processes";
     ShowLog "show_log" [Anywhere] ["5" "g l"] 0 "log", "Show the task's events";
-    Dashboard "dashboard" [Anywhere] ["g a"] 0 "agents", "Show all active agents";
+    FocusTasks "tasks" [Anywhere] [] 0 "tasks", "Go to the task tree";
+    WriteGuide "write_guide" [Anywhere] [] 0 "guide", "Write the goal of an AGENTS.md, which all agents read";
+    Dashboard "dashboard" [Anywhere] ["g a"] 0 "agents", "Show the board of all agents";
+    Notices "notices" [Anywhere] ["g n"] 0 "notices", "List the last notices";
     Settings "settings" [Anywhere] ["g s"] 0 "settings", "Change theme, model, budget and notifications";
+    ChooseModel "choose_model" [Anywhere] [] 0 "model", "Choose the model of new tasks";
+    ChooseTheme "choose_theme" [Anywhere] [] 0 "theme", "Choose the theme";
     SetUp "set_up" [Anywhere] [] 0 "set up", "Set up provider, key, model and budget";
     Projects "projects" [Anywhere] ["g p"] 0 "projects", "Switch to another project";
+    ThirdColumn "third_column" [Anywhere] ["g 3" "\\"] 0 "third column", "Show or hide the third column of a wide screen";
+    ShowConflict "show_conflict" [Anywhere] ["g x"] 0 "conflict", "Show the changes of the next branch that conflicts";
+    Legend "legend" [Anywhere] ["g ?"] 0 "legend", "Show what the signs mean";
     Zoom "zoom" [Anywhere] ["Z"] 0 "zoom", "Zoom the task pane";
     Wider "wider" [Anywhere] [">"] 0 "wider", "Widen the left side";
     Narrower "narrower" [Anywhere] ["<"] 0 "narrower", "Narrow the left side";
-    Interrupt "interrupt" [Anywhere] ["ctrl-x"] 55 "interrupt", "Interrupt the agent's current turn";
+    Interrupt "interrupt" [Anywhere] ["ctrl-x"] 89 "interrupt", "Interrupt the agent's current turn";
     Stop "stop" [Anywhere] ["X"] 0 "stop", "Stop the task's agent";
     StopSubtree "stop_subtree" [Anywhere] [] 0 "stop subtree", "Stop the agents of the task and its subtasks";
     StopAll "stop_all" [Anywhere] [] 0 "stop all", "Stop all agents";
@@ -204,6 +217,8 @@ actions! {
     Quit "quit" [Anywhere] ["q" "ctrl-q"] 5 "quit", "Quit (agents stop; work resumes next time)";
 
     Open "open" [Tree Asks Board] ["enter"] 70 "open", "Open the selection";
+    NextColumn "next_column" [Board] ["l" "right" "tab"] 60 "column", "Go to the next column";
+    PreviousColumn "previous_column" [Board] ["h" "left" "shift-tab"] 0 "previous column", "Go to the previous column";
     NewTask "new_task" [Tree] ["n"] 85 "new task", "Create a task next to the selected one";
     NewSubtask "new_subtask" [Tree] ["N"] 40 "subtask", "Create a subtask of the selected task";
     Fold "fold" [Tree] ["h" "left"] 0 "fold", "Fold, or go to the parent task";
@@ -296,25 +311,25 @@ actions! {
 
     Send "send" [Composer Answer] ["enter"] 90 "send", "Send the message or answer";
     CycleMode "send_mode" [Composer] ["ctrl-t"] 62 "delivery", "Switch delivery: steer, next or interrupt";
-    OpenEditor "editor" [Composer Answer Comment] ["ctrl-g"] 70 "editor", "Continue in $EDITOR";
-    Accept "accept" [Filter Prompt List Complete Confirm] ["enter"] 92 "accept", "Accept";
+    OpenEditor "editor" [Composer Answer Comment Brief] ["ctrl-g"] 70 "editor", "Continue in $EDITOR";
+    Accept "accept" [Filter Prompt Brief List Complete Confirm] ["enter"] 92 "accept", "Accept";
     AcceptTab "complete" [Complete] ["tab"] 0 "complete", "Accept the completion and keep writing";
-    AcceptDraft "accept_draft" [Prompt] ["alt-enter"] 70 "as draft", "Create the task as a draft";
-    ChooseProfile "choose_profile" [Prompt] ["tab"] 75 "profile", "Choose the new task's profile";
+    AcceptDraft "accept_draft" [Brief] ["ctrl-s"] 85 "save as draft", "Save the task as a draft, to start it later";
+    ChooseProfile "choose_profile" [Brief] ["tab"] 75 "profile", "Choose the new task's profile";
     Yes "yes" [Confirm] ["y"] 90 "yes", "Confirm";
     No "no" [Confirm] ["n" "esc" "q"] 80 "no", "Cancel";
 
     TextLeft "text_left" [Text] ["left" "ctrl-b"] 0 "left", "Move left";
     TextRight "text_right" [Text] ["right" "ctrl-f"] 0 "right", "Move right";
-    TextUp "text_up" [Composer Answer Comment] ["up"] 0 "up", "Move up, or recall the previous message";
-    TextDown "text_down" [Composer Answer Comment] ["down"] 0 "down", "Move down, or recall the next message";
+    TextUp "text_up" [Composer Answer Comment Brief] ["up"] 0 "up", "Move up, or recall the previous message";
+    TextDown "text_down" [Composer Answer Comment Brief] ["down"] 0 "down", "Move down, or recall the next message";
     TextWordLeft "text_word_left" [Text] ["alt-left" "ctrl-left" "alt-b"] 0 "word left", "Move to the previous word";
     TextWordRight "text_word_right" [Text] ["alt-right" "ctrl-right" "alt-f"] 0 "word right", "Move to the next word";
     TextHome "text_home" [Text] ["home" "ctrl-a"] 0 "line start", "Move to the start of the line";
     TextEnd "text_end" [Text] ["end" "ctrl-e"] 0 "line end", "Move to the end of the line";
     TextStart "text_start" [Text] ["ctrl-home"] 0 "text start", "Move to the start of the text";
     TextFinish "text_finish" [Text] ["ctrl-end"] 0 "text end", "Move to the end of the text";
-    TextNewline "newline" [Composer Answer Comment] ["alt-enter" "shift-enter" "ctrl-j"] 60 "new line", "Insert a line break";
+    TextNewline "newline" [Composer Answer Comment Brief] ["alt-enter" "shift-enter" "ctrl-j"] 60 "new line", "Insert a line break";
     TextBackspace "backspace" [Text] ["backspace" "ctrl-h"] 0 "backspace", "Delete the character before the cursor";
     TextDelete "delete" [Text] ["delete"] 0 "delete", "Delete the character after the cursor";
     TextDeleteWord "delete_word" [Text] ["ctrl-w" "alt-backspace" "ctrl-backspace"] 0 "delete word", "Delete the word before the cursor";

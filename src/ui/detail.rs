@@ -6,6 +6,7 @@
 mod info;
 mod pages;
 mod state;
+pub mod summary;
 mod tails;
 mod view;
 

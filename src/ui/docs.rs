@@ -1,7 +1,8 @@
-//! Generates `docs/keys.md` from the action table. A test fails if the file is out of date.
+//! Generates `docs/keys.md` from the tables of actions and glyphs. A test fails if the file is out of date.
 
 use std::fmt::Write as _;
 
+use crate::theme::Glyphs;
 use crate::ui::action::{Context, TABLE};
 
 /// Returns the content of `docs/keys.md`.
@@ -23,6 +24,17 @@ pub fn keys_page() -> String {
             let keys: Vec<_> = entry.keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
             let _ = writeln!(page, "| {} | `{}` | {} |", keys.join(" "), entry.name, entry.help);
         }
+    }
+    page.push_str("\n## Signs\n\nThe second sign is used where the terminal shows only ASCII.\n\n| sign | ASCII | |\n|---|---|---|\n");
+    for (sign, ascii) in Glyphs::UNICODE.legend().iter().zip(Glyphs::ASCII.legend()) {
+        let ascii = ascii.glyph.replace('|', "\\|");
+        let _ = writeln!(
+            page,
+            "| {} | `{}` | {} |",
+            sign.glyph,
+            if ascii == "`" { "'".to_owned() } else { ascii },
+            sign.about
+        );
     }
     page
 }

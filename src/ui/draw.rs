@@ -10,8 +10,22 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
+use crate::text::MEASURE;
 use crate::text::width::{self, Cut};
 use crate::theme::{Glyphs, Role, Theme};
+
+/// Returns `area` cut to the widest line that can be read.
+pub fn readable(area: Rect) -> Rect {
+    Rect { width: area.width.min(u16::try_from(MEASURE).unwrap_or(u16::MAX)), ..area }
+}
+
+/// Returns a chart of `values`, one column each. Its height is relative to the greatest of them.
+pub fn sparkline(values: &[u64], glyphs: &Glyphs) -> String {
+    let most = values.iter().copied().max().unwrap_or(0).max(1);
+    let steps = glyphs.spark.len().saturating_sub(1) as u64;
+    let step = |value: u64| usize::try_from((value.saturating_mul(steps)).div_ceil(most)).unwrap_or(0);
+    values.iter().filter_map(|value| glyphs.spark.get(step(*value))).copied().collect()
+}
 
 /// Returns `text` if it fits in `columns`, or its beginning followed by an ellipsis.
 pub fn fit<'a>(text: &'a str, columns: usize, glyphs: &Glyphs) -> Cow<'a, str> {
@@ -67,22 +81,12 @@ pub fn clear(buffer: &mut Buffer, area: Rect, theme: &Theme, role: Role) {
     buffer.set_style(area, theme.over(Role::Background, role));
 }
 
-/// The look of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
-    Focused,
-    Quiet,
-}
-
 /// Draws a frame with a title on the left and a note on the right. Returns the inner area.
-pub fn frame(buffer: &mut Buffer, area: Rect, theme: &Theme, edge: Edge, title: &Line<'_>, note: &Line<'_>) -> Rect {
+pub fn frame(buffer: &mut Buffer, area: Rect, theme: &Theme, title: &Line<'_>, note: &Line<'_>) -> Rect {
     if area.width < 2 || area.height < 2 {
         return Rect { width: 0, height: 0, ..area };
     }
-    let (border, heading) = match edge {
-        Edge::Focused => (theme.style(Role::BorderFocus), theme.style(Role::TitleFocus)),
-        Edge::Quiet => (theme.style(Role::Border), theme.style(Role::Title)),
-    };
+    let (border, heading) = (theme.style(Role::BorderFocus), theme.style(Role::TitleFocus));
     let g = theme.glyphs;
     let (right, bottom) = (area.right() - 1, area.bottom() - 1);
     for x in area.x + 1..right {

@@ -5,6 +5,7 @@ use crate::engine::command::{Command, FileCommand, Layer};
 use crate::engine::review::{MergeStrategy, MergeTarget, ReviewMarks, RewindScope};
 use crate::model::BlobRef;
 use crate::model::search::SearchQuery;
+use crate::ui::position::ScreenPosition;
 use crate::ui::review::{Request, ReviewNotes};
 
 /// Texts that were written and not sent.
@@ -14,6 +15,9 @@ pub struct Drafts {
     pub messages: Vec<(TaskId, String)>,
     #[serde(default)]
     pub answers: Vec<(AskId, String)>,
+    /// The text of a new task.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub brief: String,
 }
 
 /// Correlates a reply with the effect that requested it.
@@ -116,6 +120,8 @@ pub enum Effect {
     SetTitle {
         title: String,
     },
+    /// Loads the theme that [`crate::ui::Model::shown_theme`] names.
+    ShowTheme,
     /// Lets the terminal translate the wheel into arrow keys. Off in text inputs, where arrows would move the cursor.
     WheelAsArrows {
         on: bool,
@@ -127,6 +133,10 @@ pub enum Effect {
     SaveDrafts {
         drafts: Drafts,
     },
+    /// Saves where the user is on the screen.
+    SavePosition {
+        position: ScreenPosition,
+    },
     /// Takes a new snapshot; answered with [`crate::ui::Msg::Snapshot`].
     TakeSnapshot,
     ListProjects,
@@ -135,8 +145,11 @@ pub enum Effect {
     OpenProject {
         project: ProjectId,
     },
-    /// Leaves the screen for the set-up and comes back.
-    SetUp,
+    /// Leaves the screen for the set-up and comes back. `retry` is the question about a rejected key that led to it: the
+    /// set-up begins with the key, and the question is answered with "Try again" afterwards.
+    SetUp {
+        retry: Option<(TaskId, AskId)>,
+    },
     Redraw,
     Suspend,
     Quit,
@@ -149,6 +162,8 @@ pub enum EditPurpose {
     Message(TaskId),
     Description(TaskId),
     Answer(AskId),
+    /// The brief of a new task.
+    Brief,
     /// A review comment.
     Comment(TaskId),
     /// A message to edit and resend.

@@ -20,7 +20,8 @@ pub fn view(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     draw::tint(buffer, area, theme.style(Role::Header));
     let project = &model.project.info;
     let left = Line::from(vec![
-        Span::raw(" "),
+        Span::styled(format!(" {} matrix", theme.glyphs.brand), theme.style(Role::Brand)),
+        Span::raw("  "),
         Span::styled(sanitize::line(&project.name).into_owned(), theme.style(Role::Strong)),
         Span::raw("  "),
         Span::styled(sanitize::line(&project.base_branch).into_owned(), theme.style(Role::Muted)),
@@ -68,6 +69,9 @@ fn parts(model: &Model, cx: &Cx<'_>) -> Vec<Part> {
     if total.asks > 0 {
         let word = if total.asks == 1 { "question" } else { "questions" };
         add(2, format!("{} {} {word}", glyphs.ask, total.asks), Role::Ask);
+    }
+    if total.stuck > 0 {
+        add(2, format!("{} {} stuck", glyphs.working, total.stuck), Role::Warn);
     }
     if model.settings.read_only.is_some() {
         add(0, "read-only".to_owned(), Role::Warn);

@@ -4,16 +4,16 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-use crate::engine::snapshot::{TaskView, Wait};
+use crate::engine::snapshot::{TaskState, TaskView};
 use crate::model::Status;
 use crate::model::live::Activity;
 use crate::text::width;
 use crate::theme::Role;
 use crate::ui::action::{Action, Context, TABLE};
 use crate::ui::detail::Tab;
-use crate::ui::draw::{self, Edge};
+use crate::ui::draw;
 use crate::ui::labels;
-use crate::ui::layer::{BoardKind, ChooserAction, Layer, Prompt, PromptPurpose};
+use crate::ui::layer::{BoardKind, ChooserAction, Layer, PromptPurpose};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
@@ -112,7 +112,7 @@ pub fn following(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) 
         Rect { x: screen.right() - wide, y: screen.bottom().saturating_sub(high + 1), width: wide, height: high };
     draw::clear(buffer, area, theme, Role::Popup);
     let title = Line::from(pending_chord(model));
-    let inner = draw::frame(buffer, area, theme, Edge::Focused, &title, &Line::default());
+    let inner = draw::frame(buffer, area, theme, &title, &Line::default());
     for ((key, help), y) in lines.iter().zip(0..inner.height) {
         draw::text(buffer, inner, (1, y), key, theme.style(Role::Key));
         let column = u16::try_from(keys + 3).unwrap_or(u16::MAX);
@@ -145,6 +145,15 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
         let task = model.project.task(model.selected())?;
         return (!labels::has_begun(task)).then_some("start");
     }
+    let is_beside = model.focus == Pane::Detail && model.side_tab().is_some();
+    if action == Action::FocusNext && model.layers.is_empty() && !is_beside {
+        return Some(match model.next_pane() {
+            Pane::Tree => "tasks",
+            Pane::Asks => "questions",
+            Pane::Detail => "task",
+            Pane::Composer => "write",
+        });
+    }
     if action == Action::NextAsk && model.settings.read_only.is_some() {
         return Some("questions");
     }
@@ -159,6 +168,8 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
             | ChooserAction::Theme(_)
             | ChooserAction::Model(_)
             | ChooserAction::Profile(_) => "select",
+            ChooserAction::Notice(Some(_)) => "go to task",
+            ChooserAction::Notice(None) => "close",
             ChooserAction::AnswerWith(..) => "answer",
             ChooserAction::SendMessage => "send",
             ChooserAction::MoveBelow { .. } => "move here",
@@ -166,14 +177,15 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
             ChooserAction::File(_) => "go to file",
             ChooserAction::Compare(_) => "show",
             ChooserAction::CompareFrom(_) => "from here",
+            ChooserAction::Sign(_) => "close",
         }),
         (Action::Accept, Layer::Search(_)) => Some("go to result"),
         (Action::Accept, Layer::Prompt(prompt)) => Some(match prompt.purpose {
-            PromptPurpose::NewTask { .. } => "create and start",
             PromptPurpose::Rename(_) => "rename",
             PromptPurpose::Budget(_) | PromptPurpose::ProjectBudget => "set",
             PromptPurpose::Fork { .. } => "fork",
         }),
+        (Action::Accept, Layer::Brief(_)) => Some("start"),
         _ => None,
     }
 }
@@ -282,7 +294,9 @@ fn is_useful(action: Action, model: &Model) -> bool {
         // A task that sleeps or waits resumes by itself.
         Action::Resume => task.is_some_and(|task| match task.node.status {
             Status::Pending | Status::Failed => !task.alive && task.waits.is_none() && task.node.parent.is_some(),
-            Status::InProgress if matches!(&task.waits, Some(Wait::Stalled { chain, .. }) if chain.len() == 1) => true,
+            Status::InProgress if matches!(task.state(), TaskState::Idle | TaskState::Stuck) => {
+                task.node.parent.is_some()
+            }
             Status::InProgress => task.activity == Activity::Stopped && task.waits.is_none() && task.asks.is_empty(),
             Status::Draft | Status::Passed | Status::Closed => false,
         }),
@@ -297,10 +311,11 @@ fn is_useful(action: Action, model: &Model) -> bool {
             model.focus != Pane::Detail || entry_at_cursor(model).is_some_and(|kind| kind.related_task().is_some())
         }
         Action::UnfoldEntry => entry_at_cursor(model).is_none_or(EntryKind::folds),
-        Action::AcceptDraft | Action::ChooseProfile => {
-            matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptPurpose::NewTask { .. }, .. })))
-        }
-        Action::Merge => task.is_some_and(|task| task.diff.is_some_and(|diff| diff.files > 0)),
+        // A merged branch keeps its diff.
+        Action::Merge => task.is_some_and(|task| {
+            task.diff
+                .is_some_and(|diff| diff.files > 0 && (diff.dirty || task.drift.is_none_or(|drift| drift.ahead > 0)))
+        }),
         Action::UndoMerge => task.is_some_and(|task| task.last_merge.is_some()),
         Action::CancelMerge => task.is_some_and(|task| task.queued_merge.is_some()),
         Action::CatchUp => task.is_some_and(|task| task.drift.is_some_and(|drift| drift.behind > 0)),

@@ -15,7 +15,7 @@ fn enter_hint_depends_on_context() {
         (":", "Enter run "),
         ("?", "Enter run "),
         ("S", "Enter go to result "),
-        ("n", "Enter create and start "),
+        ("n", "Enter start "),
         ("r", "Enter rename "),
         ("b", "Enter set "),
         ("M", "Enter move here "),

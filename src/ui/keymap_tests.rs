@@ -40,7 +40,7 @@ fn chords_wait_for_their_last_key() {
     let contexts = [Context::Tree, Context::Anywhere];
     assert_eq!(map.resolve(&contexts, &chord("g")), KeyMatch::Pending);
     assert_eq!(map.resolve(&contexts, &chord("g g")), KeyMatch::Action(Action::Top));
-    assert_eq!(map.resolve(&contexts, &chord("g x")), KeyMatch::Nothing);
+    assert_eq!(map.resolve(&contexts, &chord("g z")), KeyMatch::Nothing);
     let following = map.following(&contexts, &chord("g"));
     assert!(following.contains(&(Key::char('g'), Action::Top)));
     assert!(following.contains(&(Key::char('d'), Action::ShowDiff)), "also those of the wider context");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use crate::base::Timestamp;
-use crate::engine::snapshot::{TaskView, Wait};
+use crate::engine::snapshot::{TaskState, TaskView};
 use crate::model::ask::{BudgetCause, ServerApproval, Subject};
 use crate::model::live::Activity;
 use crate::model::message::Delivery;
@@ -66,26 +66,14 @@ pub fn activity(activity: Activity) -> &'static str {
     }
 }
 
-/// Returns the activity of a task, or why it is idle, in a word or two.
+/// Returns the state of a task in a word or two. Empty if its glyph says it.
 pub fn doing(task: &TaskView) -> String {
-    if !task.asks.is_empty() {
-        return "ask".to_owned();
-    }
-    match &task.waits {
-        Some(Wait::Slot { ahead: 0 }) => return "next in queue".to_owned(),
-        Some(Wait::Slot { ahead }) => return format!("queued ({ahead})"),
-        Some(Wait::Setup { .. }) => return "setting up".to_owned(),
-        Some(Wait::Task { .. } | Wait::Process { .. }) => return "waiting".to_owned(),
-        Some(Wait::Stalled { .. }) => return "stuck".to_owned(),
-        Some(Wait::Silence { .. }) => return "no response".to_owned(),
-        None if task.queued_merge.is_some() && !task.is_working() => return "merge queued".to_owned(),
-        None => {}
-    }
-    match (task.node.status, task.activity) {
-        (_, Activity::Thinking | Activity::Streaming | Activity::Tool | Activity::Retrying | Activity::Compacting)
-        | (Status::InProgress, _) => activity(task.activity).to_owned(),
-        (Status::Draft, _) => "draft".to_owned(),
-        (Status::Pending | Status::Passed | Status::Failed | Status::Closed, _) => String::new(),
+    match task.state() {
+        TaskState::Queued { ahead } if ahead > 0 => format!("queued ({ahead})"),
+        TaskState::Pending | TaskState::Passed | TaskState::Merged | TaskState::Failed | TaskState::Closed => {
+            String::new()
+        }
+        state => state.word().to_owned(),
     }
 }
 
@@ -102,8 +90,8 @@ pub fn state(task: &TaskView, is_root: bool, glyphs: &Glyphs) -> (&'static str, 
     if !task.asks.is_empty() {
         return (glyphs.ask, Role::Ask);
     }
-    let stuck = matches!(task.waits, Some(Wait::Stalled { .. } | Wait::Silence { .. }));
-    if stuck || task.retry.is_some() || task.activity == Activity::Retrying {
+    let needs_look = matches!(task.state(), TaskState::Stuck | TaskState::NoResponse);
+    if needs_look || task.retry.is_some() || task.activity == Activity::Retrying {
         return (glyphs.working, Role::Warn);
     }
     if task.is_working() {
@@ -161,8 +149,8 @@ pub fn ask_subject(subject: &Subject) -> &'static str {
         Subject::Permission => "permission",
         Subject::LaunchFailed(_) => "start failed",
         Subject::RetriesExhausted => "provider error",
-        Subject::Budget { cause: BudgetCause::Spent } => "budget spent",
-        Subject::Budget { cause: BudgetCause::Unpriced } => "unknown price",
+        Subject::Budget { cause: BudgetCause::Spent, .. } => "budget spent",
+        Subject::Budget { cause: BudgetCause::Unpriced, .. } => "unknown price",
         Subject::Loop => "loop",
         Subject::TurnLimit => "turn limit",
         Subject::ModelStopped => "model stopped",

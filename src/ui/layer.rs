@@ -4,6 +4,9 @@
 //! what that means for the rest of the screen.
 
 mod board;
+mod board_view;
+mod brief;
+mod brief_view;
 mod chooser;
 mod find;
 mod find_view;
@@ -14,6 +17,8 @@ mod rewind_view;
 mod view;
 
 pub use board::{Board, BoardKind};
+pub use brief::{Brief, UnsentBrief};
+pub use brief_view::text_width as brief_width;
 pub use chooser::{Chooser, ChooserAction, Item};
 pub use find::Find;
 pub use merge::Merge;
@@ -31,6 +36,7 @@ pub enum Layer {
     Choose(Chooser),
     Search(Box<Find>),
     Prompt(Prompt),
+    Brief(Box<Brief>),
     Confirm(Confirm),
     Board(Board),
     Merge(Box<Merge>),
@@ -46,17 +52,11 @@ pub struct Prompt {
     pub purpose: PromptPurpose,
     /// The problem with the input.
     pub problem: Option<String>,
-    /// The profile of a new task. `None` for the default.
-    pub profile: Option<String>,
 }
 
 /// The purpose of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptPurpose {
-    NewTask {
-        parent: TaskId,
-        before: Option<TaskId>,
-    },
     Rename(TaskId),
     Budget(TaskId),
     ProjectBudget,
@@ -97,6 +97,7 @@ impl Layer {
         match self {
             Self::Choose(_) | Self::Search(_) => &[Context::List, Context::Text],
             Self::Prompt(_) => &[Context::Prompt, Context::Text],
+            Self::Brief(_) => &[Context::Brief, Context::Text],
             Self::Confirm(_) => &[Context::Confirm],
             Self::Board(_) => &[Context::Board],
             Self::Merge(_) => &[Context::Merge],
@@ -119,6 +120,7 @@ impl Layer {
             Self::Choose(chooser) => Some(&mut chooser.query),
             Self::Search(find) => Some(&mut find.field),
             Self::Prompt(prompt) => Some(&mut prompt.field),
+            Self::Brief(brief) => Some(&mut brief.field),
             Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => None,
         }
     }
@@ -128,6 +130,7 @@ impl Layer {
         match self {
             Self::Choose(chooser) => chooser.refine(),
             Self::Prompt(prompt) => prompt.problem = None,
+            Self::Brief(brief) => brief.problem = None,
             // The caller starts the search: it has the clock.
             Self::Search(_) | Self::Confirm(_) | Self::Board(_) | Self::Merge(_) | Self::Rewind(_) => {}
         }
@@ -143,7 +146,7 @@ impl Layer {
             Self::Board(board) => board.step(by),
             Self::Merge(merge) => merge.step(by.signum()),
             Self::Rewind(picker) => picker.step(by),
-            Self::Prompt(_) | Self::Confirm(_) => {}
+            Self::Prompt(_) | Self::Brief(_) | Self::Confirm(_) => {}
         }
     }
 }

@@ -3,22 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::keys::Key;
-use crate::base::{AskId, MicroUsd, TaskId, Timestamp};
+use crate::base::{AskId, Fault, MicroUsd, TaskId, Timestamp};
 use crate::engine::review::TurnView;
-use crate::engine::snapshot::Snapshot;
+use crate::engine::snapshot::{Snapshot, Wait};
+use crate::model::live_turn::LiveTurns;
 use crate::ui::action::{Action, Context};
 use crate::ui::detail::{self, Tab};
 use crate::ui::effect::{Drafts, Tag};
 use crate::ui::hints::key_label;
 use crate::ui::keymap::{Keymap, Problem};
-use crate::ui::layer::Layer;
+use crate::ui::layer::{Layer, UnsentBrief};
 use crate::ui::layout::{Layout, Pane};
+use crate::ui::live_lines::LiveLines;
+use crate::ui::position::{self, ScreenPosition};
 use crate::ui::project_state::ProjectState;
 use crate::ui::setup::ModelOption;
 use crate::ui::toast::Toasts;
 use crate::ui::token_rate::TokenRate;
 use crate::ui::transcript::Transcript;
-use crate::ui::{asks, composer, review, stuck, tree};
+use crate::ui::{advice, asks, composer, review, stuck, tree};
+
+/// How long a frame of a spinner lasts.
+pub(super) const SPINNER_MILLIS: i64 = 250;
 
 /// Everything needed to start the screen.
 #[derive(Clone, Debug)]
@@ -31,6 +37,10 @@ pub struct Setup {
     pub drafts: Drafts,
     /// Review notes saved by the last run.
     pub reviews: review::ReviewNotes,
+    /// Where the last run ended.
+    pub position: ScreenPosition,
+    /// The goal that an empty composer offers, until the first message.
+    pub suggestion: Option<&'static str>,
 }
 
 /// The settings that the screen shows or obeys.
@@ -74,8 +84,10 @@ pub(super) enum PendingReply {
         task: TaskId,
         text: String,
     },
-    /// Selects the new task.
-    Created,
+    /// Selects the new task. On failure its text goes back into the brief.
+    Created {
+        brief: String,
+    },
     Answered(AskId),
     /// Marks the review comments as sent.
     Reviewed(TaskId),
@@ -111,11 +123,21 @@ pub struct Model {
     pub(super) review: review::State,
     pub(super) composer: composer::State,
     pub(super) layers: Vec<Layer>,
+    /// The text of a new task that was neither started nor saved.
+    pub(super) brief: UnsentBrief,
     pub(super) toasts: Toasts,
+    /// The layers that were open when the user opened a question above them.
+    pub(super) set_aside: Vec<Layer>,
+    /// When Esc left the empty composer: a second one opens the rewind dialog.
+    pub(super) escaped_at: Option<Timestamp>,
+    /// The goal that the empty composer of the root offers.
+    pub(super) suggestion: Option<&'static str>,
     /// The keys of a pending chord.
     pub(super) keys: Vec<Key>,
     pub(super) left: Option<u16>,
     pub(super) zoom: bool,
+    /// Whether a third column is wanted.
+    pub(super) side: bool,
     pub(super) layout: Layout,
     pub(super) expected: BTreeMap<Tag, PendingReply>,
     pub(super) next_tag: u64,
@@ -125,6 +147,9 @@ pub struct Model {
     pub(super) notified: BTreeSet<AskId>,
     pub(super) notified_counts: NotifiedCounts,
     pub(super) token_rate: TokenRate,
+    pub(super) live_lines: LiveLines,
+    /// What agents have streamed since their last saved events, also of tasks whose transcript is not open.
+    pub(super) live_turns: LiveTurns,
     pub(super) title: String,
     /// Whether the terminal translates the wheel into arrow keys.
     pub(super) wheel: bool,
@@ -132,32 +157,48 @@ pub struct Model {
     pub(super) quit_armed_until: Option<Timestamp>,
     /// The turns loaded last, for the compare list.
     pub(super) turns: Vec<TurnView>,
+    /// The path of the selected task when the position was last saved.
+    pub(super) saved_path: Vec<TaskId>,
     /// Whether the divider is being dragged.
     pub(super) dragging: bool,
+    /// The theme on the screen: of the settings, or selected in the list of themes.
+    pub(super) shown_theme: String,
 }
 
 impl Model {
     /// Returns the initial screen with the focus in the composer, and the problems of the `keys` setting.
-    pub fn new(setup: Setup) -> (Self, Vec<Problem>) {
+    pub fn new(mut setup: Setup) -> (Self, Vec<Problem>) {
+        let live_turns = std::mem::take(&mut setup.snapshot.live);
         let (keymap, problems) = Keymap::new(&setup.keys);
         let project = ProjectState::new(setup.snapshot);
         let notified = project.pending_asks().into_iter().map(|(_, ask)| ask.id).collect();
+        let mut tree = tree::State::new(&project);
+        if let Some(task) = setup.position.task(&project) {
+            tree.select(&project, task);
+        }
         let model = Self {
-            tree: tree::State::new(&project),
+            saved_path: position::path(&project, tree.selected()),
+            tree,
             project,
             keymap,
+            shown_theme: setup.settings.theme.clone(),
             settings: setup.settings,
             focus: Pane::Composer,
             return_focus: Pane::Tree,
             asks: asks::State::new(setup.drafts.answers),
-            detail: detail::State::default(),
+            detail: detail::State::reading(setup.position.reading),
             review: review::State::new(setup.reviews),
             composer: composer::State::new(setup.drafts.messages),
             layers: Vec::new(),
+            set_aside: Vec::new(),
+            escaped_at: None,
+            suggestion: setup.suggestion,
+            brief: UnsentBrief::new(setup.drafts.brief),
             toasts: Toasts::default(),
             keys: Vec::new(),
             left: None,
             zoom: false,
+            side: true,
             layout: Layout::default(),
             expected: BTreeMap::new(),
             next_tag: 0,
@@ -165,6 +206,8 @@ impl Model {
             notified,
             notified_counts: NotifiedCounts::default(),
             token_rate: TokenRate::default(),
+            live_lines: LiveLines::of_turns(&live_turns),
+            live_turns,
             title: String::new(),
             wheel: false,
             quit_armed_until: None,
@@ -179,13 +222,45 @@ impl Model {
         self.tree.selected()
     }
 
+    /// Returns where the user is on the screen.
+    pub fn position(&self) -> ScreenPosition {
+        let path = position::path(&self.project, self.selected());
+        ScreenPosition { path, reading: self.detail.reading_positions() }
+    }
+
+    /// Returns the page of the third column, if there is one.
+    pub(super) fn side_tab(&self) -> Option<Tab> {
+        let task = self.project.task(self.selected());
+        (!self.layout.page.is_empty()).then(|| self.detail.side_tab(task))
+    }
+
+    /// Returns true if a tab of the selected task is visible.
+    pub(super) fn shows(&self, tab: Tab) -> bool {
+        self.detail.tab == tab || self.side_tab() == Some(tab)
+    }
+
     /// Returns the worktree of a task, if it has its own.
     pub fn worktree(&self, task: TaskId) -> Option<std::path::PathBuf> {
         self.project.node(task)?.worktree.clone()
     }
 
+    /// Returns the pane that the focus moves to next, from pane to pane.
+    pub(super) fn next_pane(&self) -> Pane {
+        match self.focus {
+            Pane::Tree if !self.asks.is_empty() => Pane::Asks,
+            Pane::Tree | Pane::Asks => Pane::Detail,
+            Pane::Detail => Pane::Composer,
+            Pane::Composer => Pane::Tree,
+        }
+    }
+
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Returns the name of the theme on the screen.
+    pub fn shown_theme(&self) -> &str {
+        &self.shown_theme
     }
 
     pub fn keymap(&self) -> &Keymap {
@@ -194,7 +269,9 @@ impl Model {
 
     /// Returns when the screen next changes by itself. `None` if only on input.
     pub fn next_tick(&self, now: Timestamp) -> Option<Timestamp> {
-        let second = Timestamp::from_millis((now.as_millis() / 1_000 + 1) * 1_000);
+        // A spinner turns four times a second while an agent works; a clock alone needs one tick a second.
+        let step = if self.project.total().working > 0 { SPINNER_MILLIS } else { 1_000 };
+        let second = Timestamp::from_millis((now.as_millis() / step + 1) * step);
         let counting = self.project.changes_with_time();
         let ends = [counting.then_some(second), self.toasts.next_end(), self.quit_armed_until];
         ends.into_iter().chain([self.is_searching().then_some(now)]).flatten().min()
@@ -214,6 +291,11 @@ impl Model {
         here.or_else(anywhere).map_or_else(|| format!("\"{}\"", action.name()), |chord| key_label(&chord.to_string()))
     }
 
+    /// Returns a fault in words that name keys instead of commands of the shell.
+    pub(super) fn fault_words(&self, fault: &Fault) -> String {
+        advice::fault(fault, |action| self.key_of(action))
+    }
+
     /// Returns why the selected task is stuck, if it is.
     pub(super) fn stuck_reason(&self) -> Option<String> {
         self.stuck_reason_of(self.selected())
@@ -221,7 +303,7 @@ impl Model {
 
     pub(super) fn stuck_reason_of(&self, task: TaskId) -> Option<String> {
         let task = self.project.task(task).filter(|task| task.waits.is_some())?;
-        stuck::reason(task, &self.project, &self.key_of(Action::Interrupt))
+        stuck::reason(task, &self.project, |action| self.key_of(action))
     }
 
     /// Returns the active key contexts, the most specific first.
@@ -250,13 +332,29 @@ impl Model {
         }
     }
 
-    /// Returns the question that takes the place of the composer: the one the user opened, or that of the selected task.
+    /// Returns the goal that Enter sends from the empty composer, in a project in which nothing was said yet.
+    pub(super) fn suggestion(&self) -> Option<&'static str> {
+        let (root, task) = (self.project.root(), self.selected());
+        let is_new = task == root && self.project.task(root).is_some_and(|task| !task.alive && task.turns == 0);
+        self.suggestion.filter(|_| is_new && !self.composer.has_text(task))
+    }
+
+    /// Returns the question that takes the place of the composer: the one the user opened, that of the selected task, or
+    /// one of a subtask that the selected task waits for.
     ///
     /// A message that is being written keeps its place until the user opens the question.
     pub(super) fn card(&self) -> Option<(TaskId, AskId)> {
         let selected = self.selected();
-        let card = self.asks.card(selected)?;
+        let card = self.asks.card(selected).or_else(|| self.question_below(selected))?;
         (self.asks.is_opened() || !self.composer.has_text(selected)).then_some(card)
+    }
+
+    /// Returns the first question below a task that only waits for its subtasks.
+    fn question_below(&self, task: TaskId) -> Option<(TaskId, AskId)> {
+        let waits = self.project.task(task)?.waits.as_ref();
+        let is_below = |asking: TaskId| self.project.ancestors(asking).any(|above| above == task);
+        let mut fresh = self.asks.items().iter().filter(|(_, id)| self.asks.is_fresh(*id));
+        matches!(waits, Some(Wait::Task { .. })).then(|| fresh.find(|(asking, _)| is_below(*asking)).copied())?
     }
 
     /// Returns true while the user writes a review comment.

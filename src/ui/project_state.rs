@@ -229,7 +229,12 @@ impl ProjectState {
 
     fn update_sum(&mut self, id: TaskId) {
         let Some(task) = self.tasks.get(&id) else { return };
-        let facts = Facts { cost: task.usage.cost(), asks: task.asks.len(), working: task.is_working() };
+        let facts = Facts {
+            cost: task.usage.cost(),
+            asks: task.asks.len(),
+            working: task.is_working(),
+            stuck: task.is_stuck(),
+        };
         let mut sum = RollUp::of(&task.node, facts);
         for child in &task.node.children {
             if let Some(below) = self.sums.get(child) {

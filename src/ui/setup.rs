@@ -14,6 +14,10 @@ use crate::ui::list::Cursor;
 pub use lines::Question;
 pub use view::view;
 
+/// What Matrix is, for users who see it for the first time.
+const INTRODUCTION: &str = "Matrix runs a tree of coding agents on your repository, each on its own git branch, and shows \
+                            all of them on one screen.";
+
 /// The API of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vendor {
@@ -44,8 +48,12 @@ pub struct ConnectionOption {
 /// The initial state of the set-up.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
-    /// The findings on this machine, one line each.
+    /// What was found on this machine, one line each.
     pub found: Vec<String>,
+    /// What was searched for and is not there, one line each.
+    pub missing: Vec<String>,
+    /// Only the key of the first connection is asked for: the current one was rejected.
+    pub only_key: bool,
     pub connections: Vec<ConnectionOption>,
     /// The folder, if it is not a git repository.
     pub no_repository: Option<String>,
@@ -143,7 +151,11 @@ pub struct State {
 impl State {
     pub fn new(start: Start) -> Self {
         let lacks = start.no_repository.is_some() || start.no_commit.is_some();
-        let page = if lacks { SetupPage::Repository } else { SetupPage::Connections };
+        let page = match (lacks, start.only_key) {
+            (true, _) => SetupPage::Repository,
+            (false, true) => SetupPage::Key,
+            (false, false) => SetupPage::Connections,
+        };
         Self {
             start,
             page,
@@ -187,6 +199,9 @@ impl State {
                 let default_model = available.default_model.as_deref();
                 let at =
                     available.models.iter().position(|model| Some(model.id.as_str()) == default_model).unwrap_or(0);
+                if self.start.only_key {
+                    return Some(self.finish(None));
+                }
                 self.available = available;
                 self.filter.take();
                 self.go(SetupPage::Models);
@@ -301,7 +316,9 @@ impl State {
                 };
                 (self.missing_question(), why)
             }
-            SetupPage::Connections => ("Which provider do you want to use?".to_owned(), ""),
+            SetupPage::Connections => {
+                ("Which provider do you want to use?".to_owned(), "You can change it at any time with /login.")
+            }
             SetupPage::Address => ("Server URL".to_owned(), "Any OpenAI-compatible server works."),
             SetupPage::Key => {
                 let way = self.connection();
@@ -320,7 +337,7 @@ impl State {
             ),
             SetupPage::Models => ("Connected. Which model do you want to use?".to_owned(), ""),
             SetupPage::Budget => (
-                "Budget per task in USD (pauses and asks when available)".to_owned(),
+                "Budget per task in USD (pauses and asks when reached)".to_owned(),
                 "You can change it at any time, for each task and for the project.",
             ),
         };
@@ -391,7 +408,7 @@ impl State {
             SetupPage::Key => {
                 let needed = self.connection().is_some_and(|way| way.needs == Needs::Key);
                 if needed && self.key.is_empty() {
-                    self.problem = Some("Paste or type the key. Esc goes back, Tab skips.".to_owned());
+                    self.problem = Some("Paste or type the key.".to_owned());
                     return None;
                 }
                 Some(self.test_connection())
@@ -422,6 +439,26 @@ impl State {
         }
     }
 
+    /// Returns the number of this page and of all pages, as far as the choices so far tell.
+    fn step(&self) -> (usize, usize) {
+        let lacks = self.start.no_repository.is_some() || self.start.no_commit.is_some();
+        let at = if self.page == SetupPage::Connections { self.cursor.chosen } else { self.chosen };
+        let needs = self.start.connections.get(at).map(|connection| connection.needs);
+        let pages = match (self.start.only_key, needs) {
+            (true, _) => vec![SetupPage::Key],
+            (false, None) => Vec::new(),
+            (false, Some(Needs::Nothing)) => vec![SetupPage::Connections, SetupPage::Models],
+            (false, Some(Needs::Key)) => {
+                vec![SetupPage::Connections, SetupPage::Key, SetupPage::Models, SetupPage::Budget]
+            }
+            (false, Some(Needs::Address)) => {
+                vec![SetupPage::Connections, SetupPage::Address, SetupPage::Key, SetupPage::Models, SetupPage::Budget]
+            }
+        };
+        let pages: Vec<_> = lacks.then_some(SetupPage::Repository).into_iter().chain(pages).collect();
+        (pages.iter().position(|page| *page == self.page).unwrap_or(0) + 1, pages.len())
+    }
+
     fn test_connection(&mut self) -> Effect {
         self.busy = true;
         self.problem = None;
@@ -449,7 +486,9 @@ impl State {
     /// Skips the remaining pages. A tested connection is saved.
     fn skip(&self) -> Effect {
         match self.page {
-            SetupPage::Repository | SetupPage::Connections | SetupPage::Address | SetupPage::Key => Effect::Skip,
+            // Without a repository there is nothing to open.
+            SetupPage::Repository => Effect::Quit,
+            SetupPage::Connections | SetupPage::Address | SetupPage::Key => Effect::Skip,
             SetupPage::Models | SetupPage::Budget => self.finish(None),
         }
     }
@@ -461,8 +500,8 @@ impl State {
             return None;
         }
         let before = match self.page {
-            SetupPage::Repository => return Some(Effect::Quit),
-            SetupPage::Connections => return Some(Effect::Skip),
+            SetupPage::Repository | SetupPage::Connections => return Some(self.skip()),
+            SetupPage::Key if self.start.only_key => return Some(self.skip()),
             SetupPage::Address => SetupPage::Connections,
             SetupPage::Key if self.connection().is_some_and(|way| way.needs == Needs::Address) => SetupPage::Address,
             SetupPage::Models if self.connection().is_some_and(|way| way.needs != Needs::Nothing) => SetupPage::Key,

@@ -23,10 +23,10 @@ fn stalled(chain: Vec<TaskId>) -> Wait {
     Wait::Stalled { chain, reason: String::new() }
 }
 
-/// Returns the text of the right side without frames and line breaks.
+/// Returns the text of the right side without line breaks.
 fn words(screen: &Screen) -> String {
     let text = screen.text();
-    let right = text.lines().map(|line| line.rsplit("│ │").next().unwrap_or_default().trim_end_matches('│'));
+    let right = text.lines().map(|line| line.split_once('│').map_or(line, |(_, right)| right));
     right.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
@@ -35,7 +35,7 @@ fn stalled_task_suggests_a_message() {
     for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
         let screen = waiting(columns, rows, |screen| (screen.ids().login, stalled(vec![screen.ids().login])));
         assert!(
-            words(&screen).contains("stuck: the agent stopped without calling done. Send a message to continue."),
+            words(&screen).contains("stuck: stopped without calling done, and \"orchestrator\" waits for it."),
             "{}",
             screen.text()
         );
@@ -43,14 +43,36 @@ fn stalled_task_suggests_a_message() {
 }
 
 #[test]
-fn task_waiting_for_a_stalled_task_names_it() {
+fn task_waiting_for_a_stopped_task_names_it() {
     let screen = waiting(120, 40, |screen| {
         let ids = screen.ids();
         (ids.login, stalled(vec![ids.login, ids.store]))
     });
     let text = words(&screen);
-    assert!(text.contains("stuck: waiting for \"token store\", which stopped without calling done"), "{text}");
+    assert!(text.contains("stuck: waiting for \"token store\", which was stopped"), "{text}");
     assert!(text.contains("Send that task a message to continue."), "{text}");
+}
+
+#[test]
+fn idle_task_is_not_called_stuck() {
+    let screen = waiting(120, 40, |screen| (screen.ids().login, Wait::Idle));
+    let row = screen.text().lines().find(|line| line.contains("add oauth login")).unwrap().to_owned();
+    assert!(row.contains("idle"), "{row}");
+    assert!(!screen.shows("stuck"), "{}", screen.text());
+    assert_eq!(screen.model.project.total().stuck, 0);
+}
+
+#[test]
+fn header_filter_and_order_agree_on_what_is_stuck() {
+    let mut screen = waiting(120, 40, |screen| (screen.ids().login, stalled(vec![screen.ids().login])));
+    let login = screen.ids().login;
+    assert!(screen.text().lines().next().unwrap().contains("1 stuck"), "{}", screen.text());
+    screen.keys("esc s");
+    let rows: Vec<_> = screen.model.tree.rows().iter().map(|row| row.id).collect();
+    let ids = screen.ids();
+    assert_eq!(rows[..3], [ids.callback, login, ids.failed], "a question, what is stuck, what failed");
+    screen.keys("s f f");
+    assert!(screen.model.tree.rows().iter().any(|row| row.id == login && !row.passive));
 }
 
 #[test]
@@ -78,7 +100,7 @@ fn silent_model_suggests_interrupt() {
 fn agent_board_shows_the_stuck_reason() {
     let mut screen = waiting(120, 40, |screen| (screen.ids().login, stalled(vec![screen.ids().login])));
     screen.keys("esc").keys("g a");
-    assert!(screen.shows("Send a message to continue."), "{}", screen.text());
+    assert!(screen.shows("Send a message to continue"), "{}", screen.text());
     screen.keys("j");
-    assert!(!screen.shows("Send a message to continue."), "another one is chosen: {}", screen.text());
+    assert!(!screen.shows("Send a message to continue"), "another one is chosen: {}", screen.text());
 }

@@ -11,14 +11,17 @@ mod layout;
 mod log;
 mod match_count;
 mod moves;
+mod result_summary;
 mod search;
 mod state;
 mod view;
 mod viewport;
+mod welcome;
 
 pub use entry::{EntryId, EntryKind};
-pub use layout::{Page, last_output, plain, prose};
+pub use layout::{Page, call_line, last_output, plain, prose, shown_name};
 pub use moves::JumpTarget;
 pub use search::{Direction, SearchProgress};
 pub use state::{PAGE, Transcript};
 pub use view::{Responder, View, foot, found, has_foot, view};
+pub use welcome::EXAMPLES;

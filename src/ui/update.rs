@@ -30,14 +30,15 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         Msg::Engine(update) => engine::on_update(model, update, cx, &mut out),
         Msg::Snapshot(snapshot) => engine::on_snapshot(model, *snapshot, &mut out),
         Msg::Page { task, before, events, more } => {
-            engine::on_page(model, task, before, &events, more);
+            engine::on_page(model, task, before, &events, more, cx);
             out.draw(Redraw::Now);
         }
         Msg::PageFailed { task, before, fault } => {
             if let Some(transcript) = model.detail.transcript_mut(task) {
                 transcript.on_page_failed(before);
             }
-            model.toasts.say(Level::Error, fault.to_string(), cx.now);
+            let words = model.fault_words(&fault);
+            model.toasts.say(Level::Error, words, cx.now);
             out.draw(Redraw::Now);
         }
         Msg::Reply { tag, outcome } => replies::on_reply(model, tag, outcome, cx, &mut out),
@@ -133,6 +134,7 @@ fn on_editor_closed(model: &mut Model, purpose: EditPurpose, text: Option<String
             }
         }
         EditPurpose::Resend(task, message) => actions::rewind::on_edited(model, task, message, &text, cx),
+        EditPurpose::Brief => actions::brief::on_edited(model, &text),
         EditPurpose::Answer(ask) => {
             model.asks.set_draft(ask, text.trim_end().to_owned());
         }

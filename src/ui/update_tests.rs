@@ -13,6 +13,8 @@ use crate::model::live::Activity;
 use crate::model::message::Delivery;
 use crate::model::message::{Message, MessageSource};
 use crate::ui::action::Context;
+use crate::ui::detail::Tab;
+use crate::ui::layout::Pane;
 use crate::ui::testing::{Screen, events};
 use crate::ui::{Drafts, EditPurpose, Effect, Msg, Redraw, Tag};
 
@@ -33,7 +35,7 @@ fn typing_starts_in_the_composer_and_enter_sends() {
     let mut screen = Screen::new(120, 40);
     let root = screen.ids().root;
     screen.typed("fix the login").keys("enter");
-    let message = Outgoing { text: "fix the login".to_owned(), images: Vec::new() };
+    let message = Outgoing { text: "fix the login".to_owned(), ..Outgoing::default() };
     assert_eq!(screen.commands(), [Command::Send { task: root, message, mode: Delivery::Steer }]);
     assert!(screen.shows("message orchestrator"), "the composer is empty again");
 }
@@ -80,7 +82,7 @@ fn new_task_is_sibling_subtask_or_draft() {
     let draft = TaskDraft { title: "rate limits".to_owned(), ..TaskDraft::default() };
     let expected = Command::Create { parent: ids.root, before: Some(ids.docs), draft, start: TaskStart::Now };
     assert_eq!(screen.commands(), [expected]);
-    screen.keys("N").typed("later").keys("alt-enter");
+    screen.keys("N").typed("later").keys("ctrl-s");
     let draft = TaskDraft { title: "later".to_owned(), ..TaskDraft::default() };
     assert_eq!(
         screen.commands(),
@@ -92,10 +94,16 @@ fn new_task_is_sibling_subtask_or_draft() {
 fn profile_is_selected_from_a_filtered_list() {
     let mut snapshot = crate::ui::testing::snapshot();
     snapshot.project.profiles = [("engineer", "Builds"), ("reviewer", "Judges"), ("project:scout", "Looks")]
-        .map(|(name, description)| ProfileView { name: name.to_owned(), description: description.to_owned() })
+        .map(|(name, description)| ProfileView {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            is_default: name == "engineer",
+        })
         .to_vec();
     let mut screen = Screen::of(120, 40, snapshot);
-    screen.keys("esc n").typed("judge it").keys("tab");
+    screen.keys("esc n").typed("judge it");
+    assert!(screen.shows("profile  engineer (default)"), "{}", screen.text());
+    screen.keys("tab");
     assert!(screen.shows("which profile?") && screen.shows("Judges"));
     screen.typed("judg").keys("enter");
     assert!(screen.shows("profile  reviewer") && screen.shows("judge it"));
@@ -191,7 +199,7 @@ fn question_in_transcript_opens_its_card() {
 
 #[test]
 fn log_follows_its_end_and_keeps_position() {
-    let mut screen = Screen::new(120, 14);
+    let mut screen = Screen::new(120, 12);
     let login = screen.ids().login;
     screen.answers = false;
     screen.select(login);
@@ -201,9 +209,12 @@ fn log_follows_its_end_and_keeps_position() {
     let last = screen.text();
     assert!(last.contains("cargo clippy\"}"), "{last}");
     screen.keys("tab tab k k");
-    let before = screen.text().replace('▐', " ");
+    let lines = |screen: &Screen| -> Vec<String> {
+        screen.text().lines().map(|line| line.trim_end_matches([' ', '▐']).to_owned()).collect()
+    };
+    let before = lines(&screen);
     screen.msg(Msg::Page { task: login, before: Some(all[5].id), events: all[..5].to_vec(), more: false });
-    assert_eq!(screen.text().replace('▐', " "), before);
+    assert_eq!(lines(&screen), before);
 }
 
 #[test]
@@ -422,7 +433,7 @@ fn drafts_are_saved_while_typing() {
     let last = screen.effects.iter().rev().find(|effect| matches!(effect, Effect::SaveDrafts { .. }));
     assert_eq!(
         last,
-        Some(&Effect::SaveDrafts { drafts: Drafts { messages: vec![(root, "ab".to_owned())], answers: Vec::new() } })
+        Some(&Effect::SaveDrafts { drafts: Drafts { messages: vec![(root, "ab".to_owned())], ..Drafts::default() } })
     );
 }
 
@@ -433,8 +444,8 @@ fn chords_show_next_keys_and_esc_cancels() {
     assert!(screen.shows("g …") && screen.shows("Show the task's changes"), "{}", screen.text());
     screen.keys("esc");
     assert!(!screen.shows("g …"));
-    screen.keys("g x");
-    assert!(screen.shows("g x is not bound here"));
+    screen.keys("g z");
+    assert!(screen.shows("g z is not bound here"));
     screen.keys("g d");
     assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::LoadDiff { .. })));
 }
@@ -550,7 +561,7 @@ fn the_mouse_selects_scrolls_and_drags() {
     let mouse = |kind, column, row| Msg::Input(Input::Mouse(Mouse { kind, column, row, mods: Modifiers::NONE }));
     screen.msg(mouse(MouseKind::Press(MouseButton::Left), 8, 3));
     assert_eq!(screen.model.selected(), ids.login);
-    let (x, before) = (screen.model.layout.left.right() - 1, screen.model.layout.left.width);
+    let (x, before) = (screen.model.layout.divider.x, screen.model.layout.left.width);
     screen.msg(mouse(MouseKind::Press(MouseButton::Left), x, 10));
     screen.msg(mouse(MouseKind::Drag(MouseButton::Left), x + 6, 10));
     screen.msg(mouse(MouseKind::Release(MouseButton::Left), x + 6, 10));
@@ -584,4 +595,155 @@ fn any_size_and_any_key_is_safe() {
             screen.text();
         }
     }
+}
+
+#[test]
+fn esc_twice_in_an_empty_composer_opens_the_rewind_dialog() {
+    let mut screen = Screen::new(120, 40);
+    screen.keys("esc esc");
+    assert!(matches!(screen.model.layers.last(), Some(crate::ui::layer::Layer::Rewind(_))), "{}", screen.text());
+    // Slowly, or with a text, Esc only moves the focus.
+    let mut screen = Screen::new(120, 40);
+    screen.keys("esc");
+    screen.now = screen.now.later(std::time::Duration::from_secs(1));
+    screen.keys("esc");
+    assert!(screen.model.layers.is_empty());
+    let mut screen = Screen::new(120, 40);
+    screen.typed("half").keys("esc esc");
+    assert!(screen.model.layers.is_empty());
+}
+
+#[test]
+fn help_begins_with_the_keys_of_every_day() {
+    for (columns, rows) in [(120, 40), (80, 24)] {
+        let mut screen = Screen::new(columns, rows);
+        screen.keys("f1");
+        let text = screen.text();
+        let first: Vec<_> = text.lines().skip_while(|line| !line.contains("First keys")).take(11).collect();
+        let keys = ["Enter", "Tab", "Ctrl-N", "n", "Ctrl-X", "d", "m", "g r", "Ctrl-P", "Ctrl-Q"];
+        for (line, key) in first.iter().skip(1).zip(keys) {
+            assert!(line.contains(key), "{key}: {text}");
+        }
+    }
+}
+
+#[test]
+fn interrupt_is_offered_while_an_agent_works() {
+    for (columns, rows) in [(120, 40), (80, 24)] {
+        let mut screen = Screen::new(columns, rows);
+        let ids = screen.ids();
+        let bottom = |screen: &Screen| screen.text().lines().last().unwrap_or_default().to_owned();
+        assert!(!bottom(&screen).contains("Ctrl-X"), "{}", bottom(&screen));
+        screen.select(ids.login);
+        assert!(bottom(&screen).contains("Ctrl-X interrupt"), "{}", bottom(&screen));
+    }
+}
+
+#[test]
+fn a_new_project_offers_a_first_goal_that_enter_sends() {
+    let mut screen = Screen::new(120, 40);
+    let ids = screen.ids();
+    let mut root = screen.task(ids.root).clone();
+    (root.alive, root.turns) = (false, 0);
+    screen.engine(Update::Task { task: Box::new(root) });
+    screen.model.suggestion = Some("What is this about?");
+    assert!(screen.shows("› What is this about?"), "{}", screen.text());
+    screen.typed("x");
+    assert!(!screen.shows("What is this about?"), "typing replaces it: {}", screen.text());
+    screen.keys("backspace enter");
+    assert!(matches!(&screen.commands()[..], [Command::Send { message, .. }] if message.text == "What is this about?"));
+    assert!(screen.shows("message orchestrator"), "once: {}", screen.text());
+}
+
+#[test]
+fn theme_is_shown_while_it_is_selected_and_esc_restores_the_old_one() {
+    let mut screen = Screen::new(120, 40);
+    let settings = crate::ui::Settings {
+        theme: "ember".to_owned(),
+        themes: vec!["ember".to_owned(), "paper".to_owned()],
+        ..screen.model.settings().clone()
+    };
+    screen.msg(Msg::Settings(Box::new(settings)));
+    screen.effects.clear();
+    screen.keys("esc g s enter");
+    assert_eq!(screen.model.shown_theme(), "ember", "the list opens on the current theme");
+    assert!(!screen.effects.contains(&Effect::ShowTheme), "{:?}", screen.effects);
+    screen.keys("down");
+    assert_eq!(screen.model.shown_theme(), "paper");
+    assert!(screen.effects.contains(&Effect::ShowTheme));
+    screen.effects.clear();
+    screen.keys("esc");
+    assert_eq!((screen.model.shown_theme(), screen.effects.contains(&Effect::ShowTheme)), ("ember", true));
+    screen.keys("enter down enter");
+    assert_eq!((screen.model.shown_theme(), screen.model.settings().theme.as_str()), ("paper", "paper"));
+}
+
+#[test]
+fn digit_or_enter_takes_an_example_into_the_empty_composer() {
+    let mut screen = Screen::new(120, 40);
+    screen.typed("2");
+    assert!(screen.shows("› Fix the failing tests"), "{}", screen.text());
+    assert_eq!(screen.commands(), [], "nothing is sent before Enter");
+    screen.typed("2");
+    assert!(screen.shows("what was wrong2"), "a digit in a text is text: {}", screen.text());
+    let mut screen = Screen::new(120, 40);
+    screen.typed("9");
+    assert!(screen.shows("› 9"), "there is no ninth example: {}", screen.text());
+    let mut screen = Screen::new(120, 40);
+    screen.keys("enter");
+    assert!(screen.shows("› Explain how this"), "{}", screen.text());
+    screen.keys("enter");
+    assert_eq!(screen.commands().len(), 1, "and the next Enter sends it");
+}
+
+#[test]
+fn third_column_has_the_focus_as_a_place_of_its_own() {
+    let mut screen = Screen::new(200, 60);
+    let login = screen.ids().login;
+    screen.select(login).keys("esc");
+    let places = screen.model.layout;
+    assert!(!places.page.is_empty());
+    assert!(screen.shows("Subtasks") && screen.shows("The session store already has"), "{}", screen.text());
+    // Tasks, questions, transcript, page, composer.
+    screen.keys("tab tab");
+    assert_eq!((screen.model.focus, screen.model.detail.tab), (Pane::Detail, Tab::Transcript));
+    screen.keys("tab");
+    assert_eq!((screen.model.focus, screen.model.detail.tab), (Pane::Detail, Tab::Description));
+    screen.keys("tab");
+    assert_eq!(screen.model.focus, Pane::Composer);
+    screen.keys("esc 4");
+    assert!(screen.shows("The session store already has") && screen.shows("cache hits"), "{}", screen.text());
+    screen.keys("\\");
+    assert!(screen.model.layout.page.is_empty() && screen.shows("The session store already has"), "{}", screen.text());
+    screen.keys("g 3");
+    assert!(!screen.model.layout.page.is_empty());
+    screen.resize(120, 40).keys("g 3");
+    assert!(screen.shows("needs a screen of 170 columns"), "{}", screen.text());
+}
+
+#[test]
+fn diff_in_the_third_column_is_loaded_and_follows_the_agent() {
+    let mut screen = Screen::new(200, 60);
+    let store = screen.ids().store;
+    screen.select(store);
+    let loads = |screen: &mut Screen| {
+        let effects = std::mem::take(&mut screen.effects);
+        effects.iter().filter(|effect| matches!(effect, Effect::LoadDiff { task, .. } if *task == store)).count()
+    };
+    assert_eq!(loads(&mut screen), 1, "the task has changes, so they are shown beside its transcript");
+    let mut view = screen.task(store).clone();
+    view.turns += 1;
+    screen.engine(Update::Task { task: Box::new(view) });
+    assert_eq!(loads(&mut screen), 1);
+}
+
+#[test]
+fn legend_is_in_the_help_and_a_list_of_its_own() {
+    let mut screen = Screen::new(120, 40);
+    screen.keys("esc g ?");
+    assert!(screen.shows("failed; beside a title"), "{}", screen.text());
+    screen.keys("esc ?").typed("branches that conflict");
+    assert!(screen.shows("≠  branches that conflict"), "{}", screen.text());
+    screen.keys("enter");
+    assert!(screen.commands().is_empty());
 }

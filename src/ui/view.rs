@@ -5,18 +5,16 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::base::sanitize;
-use crate::engine::update::Level;
 use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::action::Action;
-use crate::ui::draw::{self, Edge};
+use crate::ui::detail::Tab;
+use crate::ui::draw;
 use crate::ui::layer::Layer;
 use crate::ui::layout::{self, Layout, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
-use crate::ui::toast::Toast;
 use crate::ui::{asks, composer, detail, header, hints, labels, layer, tabs, transcript, tree};
 
 pub fn view(model: &Model, cx: &Cx<'_>, frame: &mut Frame<'_>) {
@@ -36,29 +34,18 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
         return None;
     }
     header::view(model, cx, places.header, buffer);
-    frames(model, cx, &places, buffer);
+    surfaces(model, cx, &places, buffer);
     let on_top = model.layers.is_empty();
     let has = |pane: Pane| on_top && model.focus == pane;
     let task = model.project.task(model.selected());
-    tree::view(&model.tree, &model.project, cx, has(Pane::Tree), places.tree, buffer);
+    let with = tree::With { project: &model.project, live: &model.live_lines, focused: has(Pane::Tree) };
+    let end = tree::view(&model.tree, with, cx, places.tree, buffer);
+    let left_over = places.news.bottom().max(places.tree.bottom()).saturating_sub(end);
+    tree::news(model, cx, Rect { y: end, height: left_over, ..places.tree }, buffer);
     asks::strip(&model.asks, &model.project, cx, &model.key_of(Action::NextAsk), places.strip, buffer);
     asks::view(&model.asks, &model.project, cx, has(Pane::Asks), places.asks, buffer);
-    let end = model.key_of(Action::Bottom);
     let read_only = model.settings.read_only.is_some();
-    let has_model = model.project.info.model.is_some() || task.is_some_and(|task| task.model.is_some());
-    let responder = match (read_only, has_model) {
-        (true, _) => transcript::Responder::Elsewhere,
-        (false, true) => transcript::Responder::Model,
-        (false, false) => transcript::Responder::Nobody,
-    };
-    let send = model.key_of(Action::SendReview);
-    let with = detail::With {
-        transcript: transcript::View { task, focused: has(Pane::Detail), end: &end, responder },
-        review: &model.review,
-        send: &send,
-        project: &model.project,
-    };
-    let remark = detail::view(&model.detail, with, cx, places.detail, buffer);
+    let remark = pages(model, cx, &places, has(Pane::Detail), buffer);
     let withdraw = model.key_of(Action::Withdraw);
     let stuck_reason = model.stuck_reason();
     let with = composer::View {
@@ -66,10 +53,14 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
         focused: has(Pane::Composer),
         withdraw: &withdraw,
         read_only,
+        suggestion: model.suggestion(),
         stuck_reason: stuck_reason.as_deref(),
     };
     let written = match model.card().and_then(|(_, id)| model.project.ask(id)) {
-        Some((_, ask)) => asks::card(&model.asks, ask, cx, has(Pane::Composer), places.composer, buffer),
+        Some((_, ask)) => {
+            let write = (!has(Pane::Composer)).then(|| model.key_of(Action::Write));
+            asks::card(&model.asks, ask, cx, write.as_deref(), places.composer, buffer)
+        }
         None => composer::view(&model.composer, &with, cx, places.composer, buffer),
     };
     hints::view(model, cx, places.hints, buffer);
@@ -83,8 +74,43 @@ fn draw(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Option
             cursor = layer::view(layer, model, cx, screen, buffer);
         }
     }
-    toasts(model, cx, &places, buffer);
+    notices(model, cx, places.notices, buffer);
     hints::following(model, cx, screen, buffer);
+    cursor
+}
+
+/// Draws the open tab, and the third column if there is one. Returns the cursor position if the user writes there.
+fn pages(model: &Model, cx: &Cx<'_>, places: &Layout, focused: bool, buffer: &mut Buffer) -> Option<Position> {
+    let task = model.project.task(model.selected());
+    let has_model = model.project.info.model.is_some() || task.is_some_and(|task| task.model.is_some());
+    let responder = match (model.settings.read_only.is_some(), has_model) {
+        (true, _) => transcript::Responder::Elsewhere,
+        (false, true) => transcript::Responder::Model,
+        (false, false) => transcript::Responder::Nobody,
+    };
+    let (end, send) = (model.key_of(Action::Bottom), model.key_of(Action::SendReview));
+    let keys = detail::summary::Keys {
+        diff: model.key_of(Action::ShowDiff),
+        merge: model.key_of(Action::Merge),
+        rewind: model.key_of(Action::Rewind),
+        board: model.key_of(Action::Dashboard),
+    };
+    let side = model.side_tab();
+    let tabs = match side {
+        Some(page) => vec![(Tab::Transcript, places.detail), (page, places.page)],
+        None => vec![(model.detail.tab, places.detail)],
+    };
+    let mut cursor = None;
+    for (tab, area) in tabs {
+        let with = detail::With {
+            transcript: transcript::View { task, focused: focused && tab == model.detail.tab, end: &end, responder },
+            review: &model.review,
+            send: &send,
+            keys: &keys,
+            project: &model.project,
+        };
+        cursor = cursor.or(detail::view(&model.detail, tab, with, cx, area, buffer));
+    }
     cursor
 }
 
@@ -118,46 +144,66 @@ fn draw_too_small(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer)
     }
 }
 
-fn edge(focused: bool) -> Edge {
-    if focused { Edge::Focused } else { Edge::Quiet }
+/// Draws what the panes lie on: surfaces, headings and the lines between them.
+fn surfaces(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
+    let on_top = model.layers.is_empty();
+    let writes = on_top && model.focus == Pane::Composer;
+    match places.shape {
+        Shape::Tabs => {
+            tabs::view(model, cx, places.tabs, buffer);
+            tree::strip(model, cx, places.tasks, buffer);
+        }
+        Shape::Wide => {
+            sidebar(model, cx, places, buffer);
+            for y in places.side_divider.y..places.side_divider.bottom() {
+                buffer.set_string(places.side_divider.x, y, cx.theme.glyphs.vertical, cx.theme.style(Role::Border));
+            }
+            tabs::heading(model, cx, buffer);
+        }
+        Shape::Tiny => return,
+    }
+    let field = Rect { height: places.composer.height + 1, ..places.composer_rule };
+    draw::clear(buffer, field, cx.theme, Role::Field);
+    let note = match places.shape {
+        Shape::Wide => Line::default(),
+        Shape::Tabs | Shape::Tiny => model
+            .project
+            .task(model.selected())
+            .map(|task| detail::head_note(task, cx, usize::from(field.width)))
+            .unwrap_or_default(),
+    };
+    let title = composer_title(model, cx, places.composer_rule, &note);
+    let role = if writes { Role::BorderFocus } else { Role::Border };
+    rule(cx, places.composer_rule, role, &title, &note, buffer);
 }
 
-fn frames(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
-    if places.shape == Shape::Tabs {
-        tabs::view(model, cx, places.tabs, buffer);
-        let line = places.composer_rule;
-        let focused = model.focus == Pane::Composer;
-        let style = cx.theme.style(if focused { Role::BorderFocus } else { Role::Border });
-        for x in line.x..line.right() {
-            buffer.set_string(x, line.y, cx.theme.glyphs.rule, style);
-        }
-        let note =
-            model.project.task(model.selected()).map(|task| detail::head_note(task, cx, usize::from(line.width)));
-        let note = note.unwrap_or_default();
-        draw::heading_line(buffer, line, style, &composer_title(model, cx, line, &note), &note, cx.theme);
+fn sidebar(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
+    if places.left.width == 0 {
         return;
     }
-    let on_top = model.layers.is_empty();
-    let left_focus = on_top && matches!(model.focus, Pane::Tree | Pane::Asks);
-    if places.left.width > 0 {
-        let note = tree_note(model, cx);
-        draw::frame(buffer, places.left, cx.theme, edge(left_focus), &Line::from("tasks"), &note);
-        if on_top && model.focus == Pane::Asks {
-            // Tree and asks share the frame; the title shows which has the focus.
-            draw_title(cx, places.left, "tasks", buffer);
-        }
-    }
+    draw::clear(buffer, places.left, cx.theme, Role::Sidebar);
+    let focused = |pane: Pane| model.layers.is_empty() && model.focus == pane;
+    let role = |pane: Pane| if focused(pane) { Role::TitleFocus } else { Role::Title };
+    let heading = Layout::heading_of(places.left);
+    draw::text(buffer, heading, (1, 0), "Tasks", cx.theme.style(role(Pane::Tree)));
+    let inner = Rect { width: heading.width.saturating_sub(1), ..heading };
+    draw::right(buffer, inner, 0, &model.tree.note(), cx.theme.style(Role::Warn));
     if places.asks_rule.height > 0 {
-        let title = Line::from("asks");
-        let count = Line::from(Span::styled(model.asks.len().to_string(), cx.theme.style(Role::Ask)));
-        rule(cx, places.asks_rule, left_focus, on_top && model.focus == Pane::Asks, &title, &count, buffer);
+        let border = cx.theme.style(Role::Border);
+        let inner =
+            Rect { x: places.asks_rule.x + 1, width: places.asks_rule.width.saturating_sub(2), ..places.asks_rule };
+        for x in inner.x..inner.right() {
+            buffer.set_string(x, inner.y, cx.theme.glyphs.rule, border);
+        }
+        draw::text(buffer, inner, (0, 0), "Questions ", cx.theme.style(role(Pane::Asks)));
+        let count = model.asks.len().to_string();
+        let taken = draw::right(buffer, inner, 0, &count, cx.theme.style(Role::Ask));
+        let before = Rect { width: inner.width.saturating_sub(taken), ..inner };
+        draw::right(buffer, before, 0, " ", border);
     }
-    let right_focus = on_top && matches!(model.focus, Pane::Detail | Pane::Composer);
-    let (title, note) = detail_title(model, cx, places.right);
-    draw::frame(buffer, places.right, cx.theme, edge(right_focus), &title, &note);
-    let task_tab_line = tabs::task_tab_line(model, cx);
-    let title = composer_title(model, cx, places.composer_rule, &task_tab_line);
-    rule(cx, places.composer_rule, right_focus, false, &title, &task_tab_line, buffer);
+    for y in places.divider.y..places.divider.bottom() {
+        buffer.set_string(places.divider.x, y, cx.theme.glyphs.vertical, cx.theme.style(Role::Border));
+    }
 }
 
 /// Returns the title of the composer: who asks, or how a message is delivered.
@@ -202,44 +248,13 @@ fn delivery_line<'a>(model: &Model, cx: &Cx<'_>, line: Rect, note: &Line<'_>) ->
     }
 }
 
-fn draw_title(cx: &Cx<'_>, area: Rect, title: &str, buffer: &mut Buffer) {
-    buffer.set_string(area.x + 2, area.y, title, cx.theme.style(Role::Title));
-}
-
-/// Draws a rule with a title across a frame.
-fn rule(
-    cx: &Cx<'_>,
-    area: Rect,
-    frame_focused: bool,
-    focused: bool,
-    title: &Line<'_>,
-    note: &Line<'_>,
-    buffer: &mut Buffer,
-) {
-    if area.width < 2 || area.height == 0 {
-        return;
+/// Draws the line above the composer, with a title on the left and a note on the right.
+fn rule(cx: &Cx<'_>, area: Rect, role: Role, title: &Line<'_>, note: &Line<'_>, buffer: &mut Buffer) {
+    let style = cx.theme.style(role);
+    for x in area.x..area.right() {
+        buffer.set_string(x, area.y, cx.theme.glyphs.rule, style);
     }
-    let glyphs = cx.theme.glyphs;
-    let style = cx.theme.style(if frame_focused { Role::BorderFocus } else { Role::Border });
-    for x in area.x + 1..area.right() - 1 {
-        buffer.set_string(x, area.y, glyphs.rule, style);
-    }
-    buffer.set_string(area.x, area.y, glyphs.tee_right, style);
-    buffer.set_string(area.right() - 1, area.y, glyphs.tee_left, style);
-    let heading = cx.theme.style(if focused { Role::TitleFocus } else { Role::Title });
-    draw::heading_line(buffer, area, heading, title, note, cx.theme);
-}
-
-fn tree_note<'a>(model: &Model, cx: &Cx<'_>) -> Line<'a> {
-    Line::from(Span::styled(model.tree.note(), cx.theme.style(Role::Warn)))
-}
-
-fn detail_title<'a>(model: &Model, cx: &Cx<'_>, area: Rect) -> (Line<'a>, Line<'a>) {
-    let Some(task) = model.project.task(model.selected()) else { return (Line::default(), Line::default()) };
-    let title = sanitize::line(&task.node.title).into_owned();
-    let title = if title.trim().is_empty() { "untitled".to_owned() } else { title };
-    let room = usize::from(area.width).saturating_sub(width::of(&title).min(usize::from(area.width) / 2) + 10);
-    (Line::from(title), detail::head_note(task, cx, room))
+    draw::heading_line(buffer, area, cx.theme.style(Role::Title), title, note, cx.theme);
 }
 
 /// Draws the completion popup.
@@ -251,7 +266,7 @@ fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) 
         return;
     }
     draw::clear(buffer, area, theme, Role::Popup);
-    let inner = draw::frame(buffer, area, theme, Edge::Focused, &Line::default(), &Line::default());
+    let inner = draw::frame(buffer, area, theme, &Line::default(), &Line::default());
     let height = usize::from(inner.height);
     let top = (popup.cursor.chosen + 1).saturating_sub(height);
     for ((at, offer), y) in popup.offers.iter().enumerate().skip(top).zip(0..inner.height) {
@@ -272,52 +287,18 @@ fn completion(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) 
     }
 }
 
-/// Draws toasts in the upper right corner, the newest lowest. With an open layer they are at the bottom, because the
-/// input of a layer is at its top.
-fn toasts(model: &Model, cx: &Cx<'_>, places: &Layout, buffer: &mut Buffer) {
-    let theme = cx.theme;
-    let screen = places.screen;
-    let most = usize::from(screen.width).saturating_sub(8).min(60);
-    let mut boxes: Vec<_> = model.toasts.iter().map(|toast| toast_rows(toast, most)).collect();
-    let last = screen.bottom().saturating_sub(1);
-    let mut y = screen.y + 2;
-    if !model.layers.is_empty() {
-        // If not all fit, keep the newest.
-        let high = |boxes: &[Vec<words::Row>]| boxes.iter().map(|rows| rows.len() + 2).sum::<usize>();
-        while high(&boxes) > usize::from(last.saturating_sub(y)) && !boxes.is_empty() {
-            boxes.remove(0);
-        }
-        y = last.saturating_sub(u16::try_from(high(&boxes)).unwrap_or(u16::MAX));
+/// Draws the notices into the rows that the layout keeps for them.
+fn notices(model: &Model, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    if area.is_empty() {
+        return;
     }
-    for rows in &boxes {
-        let wide = rows.iter().map(words::Row::width).max().unwrap_or(0);
-        let wide = u16::try_from(wide + 4).unwrap_or(u16::MAX).min(screen.width);
-        let high = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
-        let area = Rect { x: screen.right() - wide - 1, y, width: wide, height: high };
-        if area.bottom() > last {
-            break;
-        }
-        draw::clear(buffer, area, theme, Role::Popup);
-        let inner = draw::frame(buffer, area, theme, Edge::Quiet, &Line::default(), &Line::default());
-        for (row, at) in rows.iter().zip(0..inner.height) {
-            let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(1), ..inner };
-            draw::line(buffer, inner, at, &row.line(theme));
-        }
-        y = area.bottom();
+    draw::clear(buffer, area, cx.theme, Role::Popup);
+    let rows = model.toasts.rows(area.width);
+    let skipped = rows.len().saturating_sub(usize::from(area.height));
+    let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
+    for (row, y) in rows.iter().skip(skipped).zip(0..area.height) {
+        draw::line(buffer, inner, y, &row.line(cx.theme));
     }
-}
-
-fn toast_rows(toast: &Toast, most: usize) -> Vec<words::Row> {
-    let role = match toast.level {
-        Level::Info => Role::Text,
-        Level::Warning => Role::Warn,
-        Level::Error => Role::Error,
-    };
-    let text = width::visible(&toast.text);
-    let lines = text.lines();
-    let rows =
-        lines.flat_map(|line| wrap::spans(&[words::Span::new(line.to_owned(), role)], most, &[], &[], Break::Words));
-    rows.take(6).collect()
 }
 
 #[cfg(test)]

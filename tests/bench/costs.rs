@@ -13,9 +13,9 @@ use mxd::store::writer::Options;
 use mxd::store::{Durability, RealDisk, Store};
 use serde_json::json;
 
+use crate::bench_project::BenchProject;
 use crate::report::{Report, Row, Target, Unit};
 use crate::screen::Screen;
-use crate::site::Site;
 use crate::{Outcome, engine, fixture, system, turns};
 
 const TURNS: usize = 200;
@@ -158,7 +158,7 @@ fn wake_row(report: &mut Report) -> Outcome {
     }
     let pacing = json!({ "first_token_ms": 0, "chars_per_second": 400 });
     let words = "The answer is written word by word, as they do. ".repeat(400);
-    let site = Site::new()?;
+    let site = BenchProject::new()?;
     site.register(&json!({ "version": 1, "pacing": pacing, "conversations": [
         { "name": "root", "when": { "first": "none: you are the root" }, "turns": [], "otherwise": { "text": words } },
     ]}))?;

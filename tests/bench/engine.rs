@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Barrier, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::bench_project::BenchProject;
 use crate::report::{Report, Row, Target, Unit};
 use crate::rounds::paired;
-use crate::site::Site;
-use crate::{Outcome, fixture, system, turns, workshop};
+use crate::{Outcome, fixture, system, tool_context, turns};
 
 /// The first argument of a child of ours.
 pub const CHILD: &str = "--crowd";
@@ -113,7 +113,7 @@ impl AtOnce {
             }
             _ => ("done", r#"{"status":"passed","result":"read it all"}"#.to_owned()),
         };
-        let calls = workshop::call(&format!("call_{number}"), name, &input);
+        let calls = tool_context::call(&format!("call_{number}"), name, &input);
         if calls.is_err() {
             self.failures.fetch_add(1, Ordering::Relaxed);
         }
@@ -265,7 +265,7 @@ pub fn child(arguments: &[String]) -> Outcome {
 }
 
 async fn with_engine(task: Task, agents: usize, turns: usize, files: usize) -> Outcome<Crowd> {
-    let site = Site::with_files(files)?;
+    let site = BenchProject::with_files(files)?;
     let provider = Arc::new(AtOnce::new(agents, turns, task));
     let handle = site.open(agents + 1, Arc::clone(&provider) as Arc<dyn Provider>).await?;
     let (snapshot, mut watcher) = handle.subscribe().await?;
@@ -336,7 +336,7 @@ fn boot_row(report: &mut Report) -> Outcome {
     if !report.wants(&what) {
         return Ok(());
     }
-    let site = Site::new()?;
+    let site = BenchProject::new()?;
     let runtime = tokio::runtime::Runtime::new()?;
     let written = runtime.block_on(site.sleepers(SLEEPING, 1_000_000, 20_000))?;
     let folder = site.home.project(site.project.id);

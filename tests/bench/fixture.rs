@@ -81,6 +81,7 @@ fn tool_result(call: String, bytes: usize) -> ToolResult {
         background: None,
         ended: None,
         cwd: None,
+        permission: None,
         duration_ms: 12,
     }
 }
@@ -137,7 +138,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// A turn, and now and then what a person said before it.
+    /// A turn, and now and then what a user said before it.
     fn round(&mut self, turn: usize) -> Outcome {
         if turn.is_multiple_of(16) {
             let id = MessageId::fresh(self.ids);

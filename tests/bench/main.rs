@@ -4,6 +4,7 @@
 //! does not. `cargo bench -- append` runs the rows whose name contains the word; `--json` prints one object per row.
 
 mod append;
+mod bench_project;
 mod costs;
 mod engine;
 mod fixture;
@@ -17,16 +18,15 @@ mod report;
 mod resume;
 mod rounds;
 mod screen;
-mod site;
 mod streaming;
 mod system;
+mod tool_context;
 mod tools;
 mod transcript;
 mod turns;
 #[path = "../mock/work.rs"]
 #[allow(dead_code, reason = "the sum at the end is for whoever runs it by hand")]
 mod work;
-mod workshop;
 
 use std::process::ExitCode;
 

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fixture::Fixture;
 use crate::report::{Report, Row, Target, Unit};
-use crate::{Outcome, system, turns, workshop};
+use crate::{Outcome, system, tool_context, turns};
 
 /// The first argument of a child of ours.
 pub const CHILD: &str = "--resume";
@@ -110,7 +110,7 @@ impl Provider for FirstRequest {
     ) -> BoxFuture<'_, Result<Response, ApiError>> {
         let peak = system::Process::ourselves().bytes("VmHWM:").unwrap_or(u64::MAX);
         self.asked.get_or_init(|| (self.begun.elapsed().as_nanos() as f64, peak));
-        let call = workshop::call("call_last", "done", r#"{"status":"passed","result":"I am back."}"#);
+        let call = tool_context::call("call_last", "done", r#"{"status":"passed","result":"I am back."}"#);
         let response = Response {
             blocks: call.into_iter().map(ResponseBlock::ToolUse).collect(),
             tokens: Tokens::default(),

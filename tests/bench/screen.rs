@@ -10,9 +10,9 @@ use portable_pty::{CommandBuilder, PtySize};
 use serde_json::json;
 
 use crate::Outcome;
+use crate::bench_project::BenchProject;
 use crate::report::{Report, Row, Target, Unit};
 use crate::rounds::paired_as_told;
-use crate::site::Site;
 use crate::system::Process;
 
 const TASKS: usize = 200;
@@ -43,7 +43,7 @@ fn start_rows(report: &mut Report) -> Outcome {
     if !names.iter().any(|name| report.wants(name)) {
         return Ok(());
     }
-    let site = Site::new()?;
+    let site = BenchProject::new()?;
     site.register(&json!({ "version": 1, "conversations": [] }))?;
     tokio::runtime::Runtime::new()?.block_on(site.sleepers(TASKS, SESSION, 20_000))?;
     let read = Arc::new(AtomicU64::new(0));
@@ -91,7 +91,7 @@ fn idle_rows(report: &mut Report) -> Outcome {
     if !names.iter().any(|name| report.wants(name)) {
         return Ok(());
     }
-    let site = Site::new()?;
+    let site = BenchProject::new()?;
     site.register(&json!({ "version": 1, "conversations": [] }))?;
     tokio::runtime::Runtime::new()?.block_on(site.sleepers(PARKED, 200_000, 20_000))?;
     let screen = Screen::open(&site, 120, 40)?;
@@ -119,7 +119,7 @@ fn stream_rows(report: &mut Report) -> Outcome {
     let words = "The answer is written word by word, as they do. ".repeat(400);
     let tasks = (0..WRITERS).map(|number| json!({ "title": format!("Writer {number}"), "description": "Write." }));
     let calls = tasks.map(|input| json!({ "tool": "create_task", "input": input })).collect::<Vec<_>>();
-    let site = Site::new()?;
+    let site = BenchProject::new()?;
     site.register(&json!({ "version": 1, "pacing": pacing, "conversations": [
         { "name": "root", "when": { "first": "none: you are the root" }, "turns": [{ "calls": calls }],
           "otherwise": { "text": "I wait." } },
@@ -165,11 +165,11 @@ struct Shown {
 }
 
 impl Screen {
-    pub fn open(site: &Site, cols: u16, rows: u16) -> Outcome<Self> {
+    pub fn open(site: &BenchProject, cols: u16, rows: u16) -> Outcome<Self> {
         Self::start(site, cols, rows, &[])
     }
 
-    fn start(site: &Site, cols: u16, rows: u16, arguments: &[&str]) -> Outcome<Self> {
+    fn start(site: &BenchProject, cols: u16, rows: u16, arguments: &[&str]) -> Outcome<Self> {
         let pair =
             portable_pty::native_pty_system().openpty(PtySize { cols, rows, pixel_width: 0, pixel_height: 0 })?;
         let mut command = CommandBuilder::new(program());

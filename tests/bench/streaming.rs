@@ -8,7 +8,7 @@ use mxd::model::{Live, Status, TaskNode};
 use mxd::ui::Msg;
 
 use crate::report::{Report, Row, Target, Unit};
-use crate::transcript::{FRAME, Stage, snapshot};
+use crate::transcript::{FRAME, ScreenFixture, snapshot};
 use crate::{Outcome, fixture};
 
 const WRITERS: usize = 20;
@@ -36,7 +36,7 @@ pub fn measure(report: &mut Report) -> Outcome {
         tree.tasks.push(TaskView { alive: true, activity: Activity::Streaming, ..TaskView::of(node) });
     }
     tree.tasks[0].node.children.clone_from(&writers);
-    let mut stage = Stage::of(tree, Vec::new())?;
+    let mut stage = ScreenFixture::of(tree, Vec::new())?;
     // The first of them is looked at.
     stage.press("esc j")?;
     let words = WORDS.as_bytes();

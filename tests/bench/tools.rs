@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::fixture;
 use crate::report::{Report, Row, Target, Unit};
 use crate::rounds::{Paired, paired, paired_on_disk};
-use crate::workshop;
+use crate::tool_context;
 
 const FOLDERS: usize = 100;
 const FILES: usize = 50;
@@ -28,8 +28,8 @@ pub fn measure(report: &mut Report) -> Outcome {
         plant(&root)?;
     }
     let runtime = tokio::runtime::Runtime::new()?;
-    let (context, _completions) = workshop::context(&root, &data)?;
-    let tool = |name: &str, input: &str| runtime.block_on(workshop::run(&context, name, input)).map(drop);
+    let (context, _completions) = tool_context::context(&root, &data)?;
+    let tool = |name: &str, input: &str| runtime.block_on(tool_context::run(&context, name, input)).map(drop);
 
     if has_rg() {
         if report.wants(rows[0]) {

@@ -1,4 +1,4 @@
-//! A long transcript on the screen: what one frame costs while a person moves in it, however long it is.
+//! A long transcript on the screen: what one frame costs while a user moves in it, however long it is.
 //!
 //! Frames are measured in the time that the thread was on a processor: what is asked is whether one fits between two
 //! pictures, not whether the machine was busy.
@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use mxd::base::keys::{Chord, Input};
 use mxd::base::{IdSource, ProjectId, TaskId, Timestamp};
 use mxd::engine::snapshot::{ProjectView, Snapshot, TaskView};
+use mxd::model::live_turn::LiveTurns;
 use mxd::model::{Event, Status, TaskNode};
 use mxd::theme::{Appearance, ColourDepth, Glyphs, Theme};
+use mxd::ui::position::ScreenPosition;
 use mxd::ui::review::ReviewNotes;
 use mxd::ui::{Cx, Effect, Model, Msg, Settings, Setup, update, view};
 use ratatui::Terminal;
@@ -32,7 +34,7 @@ pub fn measure(report: &mut Report) -> Outcome {
         if !MOVES.iter().any(|name| report.wants(&what(entries, name))) {
             continue;
         }
-        let mut stage = Stage::new(entries)?;
+        let mut stage = ScreenFixture::new(entries)?;
         for name in MOVES {
             stage.longest = 0;
             stage.play(name)?;
@@ -45,7 +47,7 @@ pub fn measure(report: &mut Report) -> Outcome {
 }
 
 /// The screen, and the session that it reads from.
-pub struct Stage {
+pub struct ScreenFixture {
     model: Model,
     theme: Theme,
     terminal: Terminal<TestBackend>,
@@ -58,7 +60,7 @@ pub struct Stage {
     read: usize,
 }
 
-impl Stage {
+impl ScreenFixture {
     fn new(entries: usize) -> Outcome<Self> {
         let ids = fixture::ids();
         let mut stage = Self::of(snapshot(&ids), fixture::events(&ids, entries)?)?;
@@ -75,6 +77,8 @@ impl Stage {
             settings: Settings::default(),
             drafts: mxd::ui::Drafts::default(),
             reviews: ReviewNotes::default(),
+            suggestion: None,
+            position: ScreenPosition::default(),
         });
         if !problems.is_empty() {
             return Err(format!("{problems:?}").into());
@@ -208,5 +212,6 @@ pub fn snapshot(ids: &IdSource) -> Snapshot {
         profiles: Vec::new(),
     };
     let id = root.id;
-    Snapshot { project, root: id, tasks: vec![TaskView::of(TaskNode { status: Status::Passed, ..root })], quiet: true }
+    let tasks = vec![TaskView::of(TaskNode { status: Status::Passed, ..root })];
+    Snapshot { project, root: id, tasks, quiet: true, live: LiveTurns::default() }
 }

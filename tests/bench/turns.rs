@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::report::{Report, Row, Target, Unit};
 use crate::rounds::paired;
-use crate::{Outcome, fixture, workshop};
+use crate::{Outcome, fixture, tool_context};
 
 pub fn measure(report: &mut Report) -> Outcome {
     for (turns, durability, name) in
@@ -68,7 +68,7 @@ impl Provider for AtOnce {
             }
             _ => ("done", r#"{"status":"passed","result":"read it all"}"#.to_owned()),
         };
-        let calls = workshop::call(&format!("call_{number}"), name, &input);
+        let calls = tool_context::call(&format!("call_{number}"), name, &input);
         let blocks = calls.into_iter().map(ResponseBlock::ToolUse).collect();
         let tokens = Tokens { input: 1_000, output: 50, ..Tokens::default() };
         let model = "bench".to_owned();
@@ -170,7 +170,7 @@ impl ToolSource for Fixed {
 
 /// Lets one agent work, without an engine, until it says that it is done.
 pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider: Arc<dyn Provider>) -> Outcome {
-    let (tools, completions) = workshop::context(root, data)?;
+    let (tools, completions) = tool_context::context(root, data)?;
     let ids = fixture::ids();
     let clock = Arc::new(SystemClock);
     let config = SessionConfig {
@@ -200,7 +200,6 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
         ids: ids.clone(),
         clock: clock.clone(),
     };
-    let (events, mut seen) = mpsc::unbounded_channel();
     let (mailbox, inbox) = mpsc::unbounded_channel();
     let message = Message::new(MessageId::fresh(&ids), Timestamp::EPOCH, MessageSource::User, "Read the notes.");
     store.append(task, None, message).await?;
@@ -219,13 +218,10 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
         limits: Limits::default(),
         ids,
         clock,
-        events,
         completions,
-        when_idle: driver::WhenIdle::Wait,
     };
     let ending = driver::drive(setup, inbox).await?;
     drop(mailbox);
-    seen.close();
     if ending == Ending::Exited(Exit::DonePassed) {
         Ok(())
     } else {
@@ -267,7 +263,7 @@ fn segments(turns: usize) -> Outcome<Vec<EncodedMessage>> {
     let mut segments = Vec::new();
     for turn in 0..turns {
         let id = format!("call_{turn}");
-        let said = Block::ToolUse(workshop::call(&id, "read_file", r#"{"path":"notes.txt"}"#)?);
+        let said = Block::ToolUse(tool_context::call(&id, "read_file", r#"{"path":"notes.txt"}"#)?);
         let heard = Block::ToolResult(ToolOutcome {
             call: id,
             content: Content::text(fixture::text(1_500)),

@@ -41,7 +41,7 @@ until grep -q '^listening on ' "$work/address"; do
 done
 url=$(sed -n 's/^listening on //p' "$work/address")
 
-# Proxies are for the internet; the mock is on loopback. Keys of the person stay out.
+# Proxies are for the internet; the mock is on loopback. Keys of the user stay out.
 env -u http_proxy -u https_proxy -u all_proxy -u HTTP_PROXY -u HTTPS_PROXY -u ALL_PROXY \
     -u ANTHROPIC_API_KEY -u ANTHROPIC_AUTH_TOKEN -u ANTHROPIC_BASE_URL -u OPENAI_API_KEY -u OPENAI_BASE_URL \
     MOCK_URL="$url" "$work/venv/bin/python" "$here/sdk_python.py"

@@ -11,36 +11,36 @@ use mxd::model::event::{Body, BudgetScope};
 use mxd::model::message::MessageSource;
 use mxd::provider::budget::{Budget, BudgetAccount};
 
+use crate::support::agent_fixture::AgentFixture;
 use crate::support::mock::{Conversation, Fault, Mock, Script, answer, gate, say};
-use crate::support::stage::Stage;
 
-/// A stage that pays from `account`, and that has been spoken to.
-async fn paying(mut stage: Stage, account: &Arc<BudgetAccount>) -> Stage {
-    stage.limits.budgeted = true;
+/// A fixture that pays from `account`, and that has been spoken to.
+async fn paying(mut fixture: AgentFixture, account: &Arc<BudgetAccount>) -> AgentFixture {
+    fixture.limits.budgeted = true;
     let account = Arc::clone(account);
-    stage.purse = Box::new(move || Budget::new(vec![(BudgetScope::Subtree, Arc::clone(&account))]));
-    stage.leave(MessageSource::User, "Begin.").await;
-    stage
+    fixture.purse = Arc::new(move || Budget::new(vec![(BudgetScope::Subtree, Arc::clone(&account))]));
+    fixture.leave(MessageSource::User, "Begin.").await;
+    fixture
 }
 
 fn account(limit: u64) -> Arc<BudgetAccount> {
     BudgetAccount::new(MicroUsd(limit), MicroUsd::ZERO)
 }
 
-fn asks(stage: &Stage) -> usize {
-    stage.log().iter().filter(|event| matches!(event.body, Body::AskRaised(_))).count()
+fn asks(fixture: &AgentFixture) -> usize {
+    fixture.log().iter().filter(|event| matches!(event.body, Body::AskRaised(_))).count()
 }
 
 #[tokio::test]
 async fn a_budget_is_not_held_to_be_kept_when_the_price_is_unknown() {
     let mock = Mock::start(Script::new().with(Conversation::new("unpriced").turn(answer().text("Done."))));
-    let mut stage = Stage::new(&mock.url(), Wire::Anthropic, "unpriced");
-    stage.prices = None;
-    let stage = paying(stage, &account(1_000_000)).await;
-    let mut run = stage.run();
+    let mut fixture = AgentFixture::new(&mock.url(), Wire::Anthropic, "unpriced");
+    fixture.prices = None;
+    let fixture = paying(fixture, &account(1_000_000)).await;
+    let mut run = fixture.run();
     run.until_asked().await;
-    assert_eq!(mock.count(), 0, "nothing is spent before the person has answered");
-    let ask = stage.state().asks.iter().next().cloned().unwrap();
+    assert_eq!(mock.count(), 0, "nothing is spent before the user has answered");
+    let ask = fixture.state().asks.iter().next().cloned().unwrap();
     assert_eq!(ask.kind(), AskKind::Budget);
     assert!(ask.detail.contains("models.mock-model.prices.input"), "{}", ask.detail);
     run.answer(ask.answer(ask.reply_with_number(1), AnsweredBy::User).unwrap()).await;
@@ -57,7 +57,7 @@ async fn whoever_finds_the_rest_set_aside_waits_for_it_and_asks_nobody() {
     let mock = Mock::start(script);
     // Less than one request is thought to cost, and more than it does.
     let account = account(4_000);
-    let first = paying(Stage::new(&mock.url(), Wire::Anthropic, "first"), &account).await;
+    let first = paying(AgentFixture::new(&mock.url(), Wire::Anthropic, "first"), &account).await;
     let second = paying(first.sibling("second"), &account).await;
     let store = first.store();
     let mut one = first.run_on(store.clone());
@@ -81,13 +81,13 @@ async fn whoever_finds_the_rest_set_aside_waits_for_it_and_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_for_the_person_keeps_no_money_from_the_others() {
+async fn a_run_that_waits_for_the_user_keeps_no_money_from_the_others() {
     let script = Script::new()
         .with(Conversation::new("first").turn(answer().fault(Fault::unauthorized()).text("Never.")))
         .with(Conversation::new("second").turn(answer().text("I need not wait.")));
     let mock = Mock::start(script);
     let account = account(4_000);
-    let first = paying(Stage::new(&mock.url(), Wire::Anthropic, "first"), &account).await;
+    let first = paying(AgentFixture::new(&mock.url(), Wire::Anthropic, "first"), &account).await;
     let second = paying(first.sibling("second"), &account).await;
     let store = first.store();
     let mut one = first.run_on(store.clone());

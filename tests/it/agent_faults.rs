@@ -1,5 +1,5 @@
 //! Everything that can go wrong with a model API, on every wire: how often it is tried again, what the log says, what the
-//! person sees. `docs/providers.md` shows the same table, and is checked against it.
+//! user sees. `docs/providers.md` shows the same table, and is checked against it.
 //!
 //! The clock is paused and moves only when a test moves it, so that waits of minutes take no time.
 
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mxd::model::ask::AnsweredBy;
+use mxd::model::ask::{AnsweredBy, AskReply, ChoiceId};
 use mxd::model::conversation::Wire;
 use mxd::model::event::{Body, ErrorNote};
 use mxd::model::{Ask, Live};
 
+use crate::support::agent_fixture::{self, AgentFixture, News, Running, Ticking};
 use crate::support::mock::{Conversation, Mock, Script};
-use crate::support::stage::{self, News, Running, Stage, Ticking};
 use cases::{Case, Trouble};
 
 pub const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::OpenaiResponses, Wire::OpenaiChat];
@@ -41,7 +41,7 @@ impl Drop for StoppedTime {
     }
 }
 
-/// What came of a fault, up to the point where the person is needed or the agent sleeps.
+/// What came of a fault, up to the point where the user is needed or the agent sleeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Outcome {
     /// Requests after the first that were announced with a countdown.
@@ -68,6 +68,7 @@ impl Play<'_> {
     /// Goes on until the agent sleeps or asks. Time passes when something waits for it.
     async fn settle(&mut self, silent: bool) {
         let (mut silences, mut in_silence) = (0, false);
+        let mut wait = None;
         loop {
             let gate = cases::silence(silences);
             let news = tokio::select! {
@@ -79,7 +80,7 @@ impl Play<'_> {
                 }
                 // What was sent before the silence may not have been read yet, so once may not be enough.
                 () = tokio::task::yield_now(), if in_silence => {
-                    tokio::time::advance(stage::TIMEOUTS.idle + Duration::from_secs(1)).await;
+                    tokio::time::advance(agent_fixture::TIMEOUTS.idle + Duration::from_secs(1)).await;
                     continue;
                 }
             };
@@ -88,9 +89,14 @@ impl Play<'_> {
             for event in &news.events {
                 if let Body::Error(ErrorNote { attempt: Some(attempt), .. }) = &event.body {
                     // The gate may keep everybody for two seconds where the API named no time.
-                    let wait = Duration::from_millis(attempt.wait_ms).max(Duration::from_secs(2));
-                    tokio::time::advance(wait + Duration::from_millis(1)).await;
+                    wait = Some(Duration::from_millis(attempt.wait_ms).max(Duration::from_secs(2)));
                 }
+            }
+            // The event is on the disk before the run begins to wait.
+            if news.live.iter().any(|live| matches!(live, Live::Retry { attempt: 1.., .. }))
+                && let Some(wait) = wait.take()
+            {
+                tokio::time::advance(wait + Duration::from_millis(1)).await;
             }
             assert!(news.exit.is_none(), "the run ended: {:?}", news.exit);
             if news.parked() || news.asks() {
@@ -125,19 +131,22 @@ impl Play<'_> {
 }
 
 async fn meet(mock: &Mock, case: &Case, wire: Wire, number: usize) -> Outcome {
-    let mut stage = Stage::new(&mock.url(), wire, &title(number));
-    stage.limits.window = Some(200_000);
-    stage.clock = Arc::new(Ticking::default());
-    let mut run = stage.run();
+    let mut fixture = AgentFixture::new(&mock.url(), wire, &title(number));
+    fixture.limits.window = Some(200_000);
+    fixture.clock = Arc::new(Ticking::default());
+    let mut run = fixture.run();
     run.until_parked().await;
-    run.deliver(stage.message(mxd::model::MessageSource::User, "Begin.")).await;
+    run.deliver(fixture.message(mxd::model::MessageSource::User, "Begin.")).await;
     let mut play = Play { mock, run, outcome: Outcome::default(), ask: None };
     play.settle(case.silent()).await;
     let outcome = play.outcome.clone();
     if let Some(ask) = play.ask.take() {
         assert_eq!(Some(ask.kind()), case.ask, "{} on {wire:?}", case.name);
-        let answer = ask.answer(ask.reply_with_number(1), AnsweredBy::User).unwrap();
-        // A person takes their time; whatever limit there was is over.
+        // The test provider recovers by itself, so whatever else is offered, the request is sent again.
+        let again = [ChoiceId::Retry, ChoiceId::Continue].into_iter().find(|id| ask.choice(id).is_some());
+        let reply = again.map_or_else(|| ask.reply_with_number(1), AskReply::Choice);
+        let answer = ask.answer(reply, AnsweredBy::User).unwrap();
+        // a user takes their time; whatever limit there was is over.
         tokio::time::advance(Duration::from_secs(3 * 60 * 60)).await;
         play.run.answer(answer).await;
         play.settle(false).await;

@@ -6,10 +6,10 @@ use mxd::model::fork::Target;
 use mxd::model::message::MessageSource;
 use serde_json::json;
 
+use crate::support::agent_fixture::{AgentFixture, tool};
 use crate::support::mock::{Conversation, Mock, Script, answer};
-use crate::support::stage::{Stage, tool};
 
-async fn fork(from: &Stage, to: &Stage) {
+async fn fork(from: &AgentFixture, to: &AgentFixture) {
     let target = Target { source: from.task, title: to.title.clone(), description: "Only this part.".to_owned() };
     from.store().copy_session(from.task, to.task, move |copied: &[Event]| target.closing(copied)).await.unwrap();
 }
@@ -37,7 +37,7 @@ async fn a_fork_continues_the_prefix_and_learns_who_it_is_layer_after_layer() {
                         .turn(answer().text("And mine.")),
                 ),
         );
-        let first = Stage::new(&mock.url(), wire, "The first task");
+        let first = AgentFixture::new(&mock.url(), wire, "The first task");
         first.leave(MessageSource::User, "Begin.").await;
         let mut run = first.run();
         run.until_parked().await;

@@ -8,8 +8,8 @@ use mxd::model::conversation::Wire;
 use mxd::model::message::MessageSource;
 
 use crate::agent_faults::StoppedTime;
+use crate::support::agent_fixture::{AgentFixture, News, Running};
 use crate::support::mock::{Conversation, Fault, Mock, Script, answer, gate, say};
-use crate::support::stage::{News, Running, Stage};
 
 const RUNS: usize = 20;
 
@@ -26,14 +26,14 @@ async fn after_a_limit_one_of_twenty_runs_tries_alone_and_the_others_follow_its_
         script = script.with(Conversation::new(&title(number)).turn(turn));
     }
     let mock = Mock::start(script);
-    let first = Stage::new(&mock.url(), Wire::Anthropic, &title(0));
-    let stages: Vec<Stage> =
+    let first = AgentFixture::new(&mock.url(), Wire::Anthropic, &title(0));
+    let fixtures: Vec<AgentFixture> =
         (1..RUNS).map(|number| first.sibling(&title(number))).collect::<Vec<_>>().into_iter().chain([first]).collect();
-    let store = stages[0].store();
+    let store = fixtures[0].store();
     let mut runs = Vec::new();
-    for stage in &stages {
-        store.append(stage.task, None, stage.message(MessageSource::User, "Begin.")).await.unwrap();
-        runs.push(stage.run_on(store.clone()));
+    for fixture in &fixtures {
+        store.append(fixture.task, None, fixture.message(MessageSource::User, "Begin.")).await.unwrap();
+        runs.push(fixture.run_on(store.clone()));
     }
     let limited = |news: &News| news.live.iter().any(|live| matches!(live, Live::Retry { .. }));
     let all_limited = join_all(runs.iter_mut().map(|run| run.until("a countdown", limited)));

@@ -11,8 +11,8 @@ use mxd::model::fold::SessionState;
 use mxd::model::message::MessageSource;
 use serde_json::Value;
 
+use crate::support::agent_fixture::AgentFixture;
 use crate::support::mock::{Mock, Outcome, Record};
-use crate::support::stage::Stage;
 use script::{TITLE, Wake};
 
 /// When a run is killed.
@@ -38,20 +38,20 @@ struct Told {
     said: usize,
 }
 
-struct Person<'a> {
-    stage: &'a Stage,
+struct User<'a> {
+    fixture: &'a AgentFixture,
     wakes: Vec<Wake>,
     said: usize,
 }
 
-impl Person<'_> {
+impl User<'_> {
     /// Says the next thing, durably; the run is told by the caller, or finds it when it is resumed.
     fn next(&mut self) -> mxd::model::Message {
         let wake = self.wakes.get(self.said).copied().unwrap_or(Wake::Message);
         self.said += 1;
         match wake {
-            Wake::Message => self.stage.message(MessageSource::User, &format!("Go on, part {}.", self.said)),
-            Wake::Compact => self.stage.message(MessageSource::Compact, ""),
+            Wake::Message => self.fixture.message(MessageSource::User, &format!("Go on, part {}.", self.said)),
+            Wake::Compact => self.fixture.message(MessageSource::Compact, ""),
         }
     }
 }
@@ -66,23 +66,20 @@ fn draw(state: &mut u64, bound: u64) -> u64 {
 /// Plays the script to its end and returns what the model was sent.
 async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told {
     let mock = Mock::start(script::script(wire, turns));
-    let mut stage = Stage::new(&mock.url(), wire, TITLE);
-    stage.limits.window = window;
-    stage.limits.can_count = window.is_some();
-    let mut person = Person { stage: &stage, wakes: script::wakes(turns, window.is_none()), said: 0 };
+    let mut fixture = AgentFixture::new(&mock.url(), wire, TITLE);
+    fixture.limits.window = window;
+    fixture.limits.can_count = window.is_some();
+    let mut user = User { fixture: &fixture, wakes: script::wakes(turns, window.is_none()), said: 0 };
     let mut random = match kill {
         Kill::Never | Kill::EveryEvent => 1,
         Kill::Sometimes(seed) | Kill::DuringTools(seed) => seed,
     };
-    let mut state = SessionState::default();
     let (mut kills, mut events) = (0, 0);
     let mut killed_at_summary = false;
     let exit = 'session: loop {
-        let mut run = stage.run();
-        if kill != Kill::EveryEvent {
-            // Calls may have been answered on the disk when the last run was killed, and nobody was told.
-            state = run.store.sessions().active(stage.task).unwrap().state();
-        }
+        let mut run = fixture.run();
+        // Calls may have been answered on the disk when the last run was killed, and nobody was told.
+        let mut state = run.store.sessions().active(fixture.task).unwrap().state();
         let mut fuse: Option<u64> = None;
         // How many requests there had been at the last event.
         let mut asked = mock.count();
@@ -109,13 +106,13 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
             }
             assert!(!news.asks(), "{}", mock.story());
             if news.parked() {
-                let event = run.store.append(stage.task, None, person.next()).await.unwrap();
+                let event = run.store.append(fixture.task, None, user.next()).await.unwrap();
                 state.apply(&event);
                 events += 1;
                 if light(kill, &state, false, &mut random) == Some(0) {
                     break;
                 }
-                let _ = run.mailbox.send(mxd::model::run::RunCommand::Deliver(event));
+                run.wake(event);
             }
             if let Some(polls) = &mut fuse {
                 *polls = polls.saturating_sub(1);
@@ -134,13 +131,13 @@ async fn play(wire: Wire, turns: usize, window: Option<u64>, kill: Kill) -> Told
     let mut requests: Vec<String> = asked.into_iter().map(|record| record.body.to_string()).collect();
     requests.dedup();
     Told {
-        said: person.said,
+        said: user.said,
         repeated: sent - requests.len(),
         requests,
         kills,
         events,
-        runs_of_calls: stage.carried_out(),
-        log: whole_log(&stage),
+        runs_of_calls: fixture.carried_out(),
+        log: whole_log(&fixture),
     }
 }
 
@@ -154,9 +151,9 @@ fn nothing_is_on_its_way_to_the_disk(mock: &Mock, asked: usize) -> bool {
 }
 
 /// Returns every event that was ever written, also those before a compaction.
-fn whole_log(stage: &Stage) -> Vec<Event> {
+fn whole_log(fixture: &AgentFixture) -> Vec<Event> {
     let mut log = Vec::new();
-    stage.store().sessions().stream_chain(stage.task, |event| log.push(event)).unwrap();
+    fixture.store().sessions().stream_chain(fixture.task, |event| log.push(event)).unwrap();
     log
 }
 

@@ -1,4 +1,4 @@
-//! The run machine in a simulated world: a disk, a model, tools and a person that do whatever a seed says, in any
+//! The run machine in a simulated world: a disk, a model, tools and a user that do whatever a seed says, in any
 //! order, with crashes between any two steps. Rules are checked at every step, not only at the end.
 //!
 //! `MXD_SIM_SEEDS=N` runs more seeds, `MXD_SIM_SEED=N` replays one.

@@ -12,7 +12,8 @@ use imports::{Import, imports};
 const ROOMS: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("model", &["base"]),
-    ("config", &["model", "base"]),
+    ("permit", &[]),
+    ("config", &["permit", "model", "base"]),
     ("process", &["base"]),
     ("net", &["base"]),
     ("git", &["process", "model", "base"]),
@@ -20,9 +21,13 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("search", &["store", "model", "base"]),
     ("import", &["store", "model", "base"]),
     ("provider", &["net", "config", "model", "base"]),
-    ("tools", &["process", "net", "config", "model", "base"]),
+    ("tools", &["process", "net", "config", "permit", "model", "base"]),
     ("agent", &["provider", "tools", "store", "git", "process", "config", "model", "base"]),
-    ("engine", &["agent", "search", "provider", "tools", "store", "git", "process", "config", "model", "base"]),
+    (
+        "engine",
+        &["agent", "search", "provider", "tools", "store", "git", "process", "config", "permit", "model", "base"],
+    ),
+    ("serve", &["engine", "store", "process", "config", "model", "base"]),
     ("theme", &["base"]),
     ("text", &["theme", "model", "base"]),
     ("term", &["base"]),
@@ -31,15 +36,15 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "app", "import", "engine", "agent", "provider", "tools", "store", "git", "process", "config", "model",
-            "base",
+            "app", "import", "serve", "engine", "agent", "provider", "tools", "store", "git", "process", "config",
+            "permit", "model", "base",
         ],
     ),
 ];
 
 const EVERYTHING_BELOW_APP: &[&str] = &[
-    "ui", "term", "text", "theme", "engine", "agent", "provider", "tools", "store", "git", "process", "config",
-    "model", "base",
+    "ui", "term", "text", "theme", "serve", "engine", "agent", "provider", "tools", "store", "git", "process",
+    "config", "model", "base",
 ];
 
 /// The only parts of a room that another may see, where that is less than all of it.

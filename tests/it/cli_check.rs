@@ -124,6 +124,7 @@ fn a_missing_and_a_changed_blob_are_named() {
             background: None,
             ended: None,
             cwd: None,
+            permission: None,
             duration_ms: 1,
         };
         project.append(root.id, vec![result.into()]);

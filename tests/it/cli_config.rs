@@ -318,10 +318,18 @@ fn a_number_below_nought_is_a_value_like_any_other_and_refused_as_such() {
 fn names_that_only_the_screen_knows_are_looked_at_too() {
     let world = World::new();
     let project = world.project("calc");
-    let ran = project.mxd(["config", "set", "keys.qiut", "q"]);
-    assert!(ran.code == 0 && ran.err.contains("keys.qiut: no such action; did you mean `quit`?"));
-    let ran = project.mxd(["config", "set", "theme", "nonesuch"]);
-    assert!(ran.code == 0 && ran.err.contains("there is no theme \"nonesuch\""), "{ran:?}");
+    let refusals = [
+        (["keys.qiut", "q"], "keys.qiut: no such action; did you mean `quit`?"),
+        (["theme", "nonesuch"], "there is no theme \"nonesuch\""),
+        (["profile", "nobody"], "nobody"),
+    ];
+    for ([key, value], sentence) in refusals {
+        project.mxd(["config", "set", key, value]).refused(3, sentence);
+    }
+    let file = world.data().join("config.json");
+    let kept = fs::read_to_string(&file).unwrap_or_default();
+    assert!(["qiut", "nonesuch", "nobody"].iter().all(|name| !kept.contains(name)), "{kept}");
+    fs::write(&file, "{\n  \"theme\": \"nonesuch\",\n  \"keys\": {\"qiut\": \"q\"}\n}\n").unwrap();
     let ran = project.mxd(["config", "list"]);
     assert!(ran.err.contains("config.json:3:") && ran.err.contains("keys.qiut"), "{ran:?}");
     let ran = project.mxd(["doctor", "--offline"]);

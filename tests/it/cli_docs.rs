@@ -68,7 +68,7 @@ fn the_blob_of_the_example_has_the_name_that_its_content_gives() {
 fn the_reference_has_every_command_and_examples_use_no_other() {
     let world = World::new();
     let help = world.mxd(&world.root(), ["--help"]).ok();
-    let listed = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let listed = help.split("Start:").nth(1).unwrap().split("Options:").next().unwrap();
     let commands: BTreeSet<&str> = listed
         .lines()
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
@@ -81,7 +81,9 @@ fn the_reference_has_every_command_and_examples_use_no_other() {
     for name in ["README.md", "docs/getting-started.md", "docs/everyday.md", "docs/review-and-merge.md", "docs/cli.md"]
     {
         for used in blocks(&page(name), "console").iter().flat_map(|block| block.lines()) {
-            if let Some(command) = used.strip_prefix("$ mxd ").and_then(|rest| rest.split_whitespace().next()) {
+            let command = used.strip_prefix("$ mxd ").and_then(|rest| rest.split_whitespace().next());
+            // A quoted sentence is a goal.
+            if let Some(command) = command.filter(|command| !command.starts_with('"')) {
                 assert!(commands.contains(command), "{name}: there is no `mxd {command}`");
             }
         }

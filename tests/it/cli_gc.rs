@@ -128,7 +128,7 @@ fn outputs_are_freed_only_if_nothing_refers_to_them() {
 }
 
 #[test]
-fn sessions_of_closed_tasks_go_only_if_the_person_said_how_many_to_keep() {
+fn sessions_of_closed_tasks_go_only_if_the_user_said_how_many_to_keep() {
     let world = World::new();
     play(&world, json!([]));
     let project = world.project("app");

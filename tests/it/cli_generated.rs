@@ -31,12 +31,9 @@ fn every_shell_gets_completions_that_it_can_read() {
         ("nushell", None),
     ] {
         let script = world.mxd(&world.root(), ["completions", shell]).ok();
-        for word in ["doctor", "completions", "json"] {
-            assert!(script.contains(word), "{shell}: {word}");
-        }
-        // The two others are not told which words may follow a command.
-        let offers_topics = matches!(shell, "bash" | "zsh" | "nushell");
-        assert_eq!(script.contains("troubleshooting"), offers_topics, "{shell}");
+        // Three shells ask the program for the words; the others are given them.
+        let wanted = if check.is_some() { &["__complete"][..] } else { &["doctor", "completions", "json"] };
+        assert!(wanted.iter().all(|word| script.contains(word)), "{shell}");
         let file = world.root().join(format!("mxd.{shell}"));
         fs::write(&file, script).unwrap();
         if let Some([program, flag]) = check.filter(|[program, _]| is_installed(program)) {
@@ -45,6 +42,44 @@ fn every_shell_gets_completions_that_it_can_read() {
         }
     }
     assert_eq!(world.mxd(&world.root(), ["completions", "tcsh"]).code, 3);
+}
+
+#[test]
+fn a_shell_is_offered_tasks_settings_and_topics() {
+    let world = World::new();
+    let project = world.project("app");
+    let offered = |words: &[&str]| {
+        let args = ["__complete", "--"].iter().chain(words);
+        project.mxd(args).ok().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(offered(&["log", ""]), [""; 0], "there are no tasks yet");
+    project.mxd(["task", "new", "--later", "Token store"]).ok();
+    assert_eq!(offered(&["log", "tok"]), ["2\tToken store"]);
+    assert!(offered(&["config", "set", "theme", ""]).contains(&"matrix-light".to_owned()));
+    assert_eq!(offered(&["task", "new", "x", "--profile", "eng"]).len(), 1);
+    assert_eq!(offered(&["help", "troub"]), ["troubleshooting"]);
+    assert!(offered(&["tre"])[0].starts_with("tree\t"));
+    let elsewhere = world.mxd(&world.folder("nothing"), ["__complete", "--", "log", ""]);
+    assert_eq!(elsewhere.ok(), "", "a shell gets no error in its command line");
+}
+
+#[test]
+fn bash_completes_a_task_by_its_title() {
+    if !is_installed("bash") {
+        return;
+    }
+    let world = World::new();
+    let project = world.project("app");
+    project.mxd(["task", "new", "--later", "Token store"]).ok();
+    let script = project.path.join("mxd.bash");
+    fs::write(&script, project.mxd(["completions", "bash"]).ok()).unwrap();
+    let line = format!(
+        ". {}; COMP_WORDS=({} log tok); COMP_CWORD=2; _mxd; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        script.display(),
+        env!("CARGO_BIN_EXE_mxd")
+    );
+    let ran = world.command("bash", &project.path).args(["-c", &line]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "2\n", "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 #[test]

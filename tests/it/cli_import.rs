@@ -97,7 +97,7 @@ fn a_task_forked_from_an_imported_one_begins_with_its_conversation() {
     let made = project.mxd(["fork", task, "--title", "Go on with division", "--later"]).ok();
     let log = project.mxd(["log", made.trim()]).ok();
     assert!(log.contains("zero is refused") && log.contains("forked from"), "{log}");
-    project.mxd(["fork", "01AAAAAAAA"]).refused(3, "no task has an id that starts with");
+    project.mxd(["fork", "01AAAAAAAA"]).refused(3, "no task has \"01AAAAAAAA\"");
     project.mxd(["check"]).ok();
 }
 

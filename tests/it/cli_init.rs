@@ -1,4 +1,4 @@
-//! `mxd init` and `mxd projects`, by the real binary, in every kind of place a person can stand.
+//! `mxd init` and `mxd projects`, by the real binary, in every kind of place a user can stand.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

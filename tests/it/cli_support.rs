@@ -127,7 +127,7 @@ impl World {
         Ran::of(&self.mxd_command(cwd).args(args).output().unwrap())
     }
 
-    /// Runs a line of shell, as a person who pastes a hint does; `mxd` is the binary under test.
+    /// Runs a line of shell, as a user who pastes a hint does; `mxd` is the binary under test.
     pub fn paste(&self, cwd: &Path, line: &str) -> Ran {
         let binary = Path::new(env!("CARGO_BIN_EXE_mxd")).parent().unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,11 +1,11 @@
 //! A whole family of agents, over HTTP, by the real binary: a root that makes three tasks in worktrees, one of which makes
-//! two of its own; a fork, a question to the person, messages up and down, a failure and its second try, merges.
+//! two of its own; a fork, a question to the user, messages up and down, a failure and its second try, merges.
 //!
 //! Once as it comes, and once killed again and again on the way: what is left must be the same.
 
 #![allow(clippy::result_large_err, reason = "a turn that ends a step early is small change in a test")]
 
-pub mod house;
+pub mod fixture;
 mod kills;
 mod models;
 pub mod talk;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use crate::engine_support::marked;
 use crate::support::mock;
-use house::{House, Outcome};
+use fixture::{FamilyFixture, Outcome};
 
 /// What the family comes to.
 fn expected() -> Outcome {
@@ -59,26 +59,26 @@ fn expected() -> Outcome {
 
 #[test]
 fn a_family_of_agents_builds_a_kit_over_http() {
-    let house = House::new(models::script);
-    let first = house.mxd(&["run", "--json", models::GOAL]);
-    assert_eq!(first.code, 2, "{}\n{}", first.err, house.mock.story());
-    assert_eq!(house.answer_all(), 1);
-    let second = house.mxd(&["run", "--json"]);
-    assert_eq!(second.code, 0, "{}\n{}", second.err, house.mock.story());
-    house.mock.assert_clean();
-    assert_eq!(house.outcome(), expected());
-    assert_eq!(house.ledger().len(), models::LEDGER.len(), "{:?}", house.ledger());
-    house.assert_messages_once(models::GOAL, &models::SAID);
-    house.assert_no_stray_worktree();
-    assert_eq!(marked(&house.task_ids()), []);
+    let fixture = FamilyFixture::new(models::script);
+    let first = fixture.mxd(&["run", "--json", models::GOAL]);
+    assert_eq!(first.code, 2, "{}\n{}", first.err, fixture.mock.story());
+    assert_eq!(fixture.answer_all(), 1);
+    let second = fixture.mxd(&["run", "--json"]);
+    assert_eq!(second.code, 0, "{}\n{}", second.err, fixture.mock.story());
+    fixture.mock.assert_clean();
+    assert_eq!(fixture.outcome(), expected());
+    assert_eq!(fixture.ledger().len(), models::LEDGER.len(), "{:?}", fixture.ledger());
+    fixture.assert_messages_once(models::GOAL, &models::SAID);
+    fixture.assert_no_stray_worktree();
+    assert_eq!(marked(&fixture.task_ids()), []);
 
-    let tree = house.tree().unwrap();
-    let requests = house.mock.requests();
+    let tree = fixture.tree().unwrap();
+    let requests = fixture.mock.requests();
     let asked: BTreeSet<&str> = requests.iter().map(|record| record.conversation.as_str()).collect();
     assert_eq!(asked.len(), 6, "{asked:?}");
-    let gamma = house.mock.requests_of("Gamma");
+    let gamma = fixture.mock.requests_of("Gamma");
     assert!(gamma[0].continues.is_some(), "the fork goes on from a request of the root");
-    assert!(requests.iter().all(|record| record.outcome == mock::Outcome::Answered), "{}", house.mock.story());
+    assert!(requests.iter().all(|record| record.outcome == mock::Outcome::Answered), "{}", fixture.mock.story());
 
     // What the endpoint said it cost is what the sessions have, and what they have is what the commands say.
     let mut paid = mock::reply::Tokens::default();
@@ -89,7 +89,7 @@ fn a_family_of_agents_builds_a_kit_over_http() {
         paid.cache_write_5m += record.charged.cache_write_5m;
         paid.cache_write_1h += record.charged.cache_write_1h;
     }
-    let sessions: Vec<_> = tree.all().map(|node| house.session(node.id)).collect();
+    let sessions: Vec<_> = tree.all().map(|node| fixture.session(node.id)).collect();
     let sum = |count: fn(&mxd::model::usage::Tokens) -> u64| sessions.iter().map(|s| count(&s.tokens)).sum::<u64>();
     assert_eq!(
         (
@@ -108,8 +108,8 @@ fn a_family_of_agents_builds_a_kit_over_http() {
         + paid.cache_read * 300_000
         + paid.cache_write_5m * 3_750_000
         + paid.cache_write_1h * 6_000_000;
-    let rows = crate::cli_support::json_lines(&house.mxd(&["cost", "--json"]).ok());
-    let cost: u64 = rows.iter().map(|row| row["cost"].as_u64().unwrap()).sum();
+    let rows = crate::cli_support::json_lines(&fixture.mxd(&["cost", "--json"]).ok());
+    let cost: u64 = rows.iter().map(|row| row["cost_micro_usd"].as_u64().unwrap()).sum();
     let responses: u64 = rows.iter().map(|row| row["responses"].as_u64().unwrap()).sum();
     assert!(cost.abs_diff(price / 1_000_000) <= responses, "{cost} against {}", price / 1_000_000);
     assert_eq!(responses, sessions.iter().map(|session| session.responses).sum::<u64>());

@@ -1,4 +1,4 @@
-//! Tool servers that a repository asks for: a question to the person, which survives everything and is asked once.
+//! Tool servers that a repository asks for: a question to the user, which survives everything and is asked once.
 
 use std::fs;
 
@@ -67,7 +67,7 @@ fn an_approval_is_remembered_and_a_changed_entry_asks_again() {
 }
 
 #[test]
-fn what_the_person_does_not_want_is_not_asked_about_again() {
+fn what_the_user_does_not_want_is_not_asked_about_again() {
     let world = World::new();
     play(&world, json!([root(turns())]));
     let project = world.project("app");

@@ -1,4 +1,4 @@
-//! The orchestrator in a simulated world: a disk, launches, agents and a person that do whatever a seed says, in any
+//! The orchestrator in a simulated world: a disk, launches, agents and a user that do whatever a seed says, in any
 //! order a driver could see, with crashes between any two steps. The agents are real runs on a made-up model. Rules are
 //! checked at every step, and again when everybody has had the time to finish.
 //!
@@ -9,9 +9,9 @@ mod dice;
 mod disk;
 mod driver;
 mod model;
-mod person;
 mod rules;
 mod tally;
+mod user;
 mod world;
 
 use tally::Tally;

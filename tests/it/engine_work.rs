@@ -1,14 +1,14 @@
 //! What becomes of an agent's work: states kept after turns, diffs, checks, merges, reviews, ways back and forks. With the
 //! real binary, on real repositories.
 
+mod conflict_editor;
 mod kills;
 mod merge_queue;
 mod merging;
-mod odd;
 mod radar;
-mod rewinding;
-mod solving;
+mod rewind;
 mod steps;
+mod unusual_repositories;
 
 use std::fs;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Everything of the person's that must not change by itself.
+/// Everything of the user's that must not change by itself.
 fn belongings(project: &Project<'_>) -> (Vec<u8>, String, String, String) {
     let git = |args: &[&str]| project.world.git(&project.path, args.iter().copied());
     let index = fs::read(project.path.join(".git/index")).unwrap_or_default();
@@ -206,7 +206,7 @@ fn a_check_that_always_fails_is_asked_about_and_the_answer_decides() {
 }
 
 #[test]
-fn work_waits_for_the_person_where_the_settings_say_so() {
+fn work_waits_for_the_user_where_the_settings_say_so() {
     let world = World::new();
     play(&world, json!([root(json!([])), painter()]));
     let project = world.project("app");
@@ -230,7 +230,7 @@ fn work_waits_for_the_person_where_the_settings_say_so() {
 }
 
 #[test]
-fn work_waits_for_the_person_where_its_profile_says_so() {
+fn work_waits_for_the_user_where_its_profile_says_so() {
     let world = World::new();
     let other =
         agent("Other", json!([bash("echo o > o.txt && git add -A && git commit -q -m o"), done("passed", "o")]));
@@ -260,11 +260,11 @@ fn work_waits_for_the_person_where_its_profile_says_so() {
     fs::write(folder.join("free.md"), "---\ndescription: not looked at\nreview: false\n---\n").unwrap();
     project.mxd(["config", "set", "review", "true"]).ok();
     project.mxd(["task", "new", "Painter", "--profile", "free"]).ok();
-    assert_eq!(project.run([]).code, 0, "what the person wrote about it counts");
+    assert_eq!(project.run([]).code, 0, "what the user wrote about it counts");
 }
 
 #[test]
-fn what_the_person_says_to_a_review_goes_to_the_agent_and_approval_ends_it() {
+fn what_the_user_says_to_a_review_goes_to_the_agent_and_approval_ends_it() {
     let world = World::new();
     let turns = json!([
         bash("echo one > a.txt && git add -A && git commit -q -m one"),

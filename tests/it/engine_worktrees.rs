@@ -148,7 +148,7 @@ fn an_agent_cannot_plant_a_hook_with_its_file_tools() {
     world.git(&project.path, ["config", "core.hooksPath", ".githooks"]);
     let ran = project.run(["Plant it yourself"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(!project.path.join(".githooks/post-merge").exists(), "nor can the root, in the person's checkout");
+    assert!(!project.path.join(".githooks/post-merge").exists(), "nor can the root, in the user's checkout");
     project.new_task("Painter");
     let ran = project.run([]);
     assert_eq!((ran.code, project.status("Painter").as_str()), (0, "passed"), "{ran:?}");

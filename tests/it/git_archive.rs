@@ -119,7 +119,7 @@ at_home! {
         assert_eq!(files(&wanted.path), files(&scene.top));
     }
 
-    async fn archiving_touches_nothing_of_the_person() {
+    async fn archiving_touches_nothing_of_the_user() {
         let scene = Scene::new();
         let wanted = scene.made(1).await;
         fs::write(scene.top.join("a.txt"), "stashed").unwrap();

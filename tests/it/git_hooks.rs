@@ -44,7 +44,7 @@ at_home! {
         assert_eq!(closed(&scene, &task.path).await, Vec::<String>::new());
     }
 
-    async fn settings_of_the_person_and_of_one_checkout_count_also_where_another_wins() {
+    async fn settings_of_the_user_and_of_one_checkout_count_also_where_another_wins() {
         let scene = Scene::new();
         let task = scene.made(1).await;
         git(&scene.top, ["config", "--global", "core.hooksPath", "everywhere"]);

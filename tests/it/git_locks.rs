@@ -19,7 +19,7 @@ at_home! {
         let ours = [locked(&format!("refs/mxd/pending/{}", task(1))), locked("refs/heads/mxd/x/title")];
         let main = locked("refs/heads/main");
         assert_eq!(sorted(worktrees.break_locks().await.unwrap()), sorted(ours.to_vec()));
-        assert!(main.exists(), "it may be the person's own git that is at work there");
+        assert!(main.exists(), "it may be the user's own git that is at work there");
 
         // A landing that was announced says that the branch was ours to move.
         let tree = git(&scene.top, ["rev-parse", "HEAD^{tree}"]);

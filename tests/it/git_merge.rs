@@ -278,7 +278,7 @@ at_home! {
     }
 
     async fn a_landing_cut_short_after_the_target_moved_is_finished() {
-        for step in ["nothing followed", "half followed", "all followed", "a person went on"] {
+        for step in ["nothing followed", "half followed", "all followed", "the user went on"] {
             let scene = Scene::new();
             let worktrees = scene.worktrees().await;
             let wanted = task_with_work(&scene, 1).await;
@@ -301,7 +301,7 @@ at_home! {
             let finished = RecoveredMerge::Finished { task: wanted.task, checkout: Some(scene.top.clone()) };
             assert_eq!(worktrees.recover_merges().await.unwrap(), [finished], "{step}");
             assert_eq!((head(&scene.top), pending(&scene).as_str()), (to, ""), "{step}");
-            if step == "a person went on" {
+            if step == "the user went on" {
                 assert_eq!(fs::read(scene.top.join("dir/b.txt")).unwrap(), b"edited after the crash");
             } else {
                 assert_eq!((files(&scene.top), status(&scene.top).as_str()), (expected, ""), "{step}");
@@ -386,11 +386,11 @@ at_home! {
         let note = git(&scene.top, ["rev-parse", &undo]);
         git(&scene.top, ["update-ref", &format!("refs/mxd/pending/{}", wanted.task), &note]);
         git(&scene.top, ["read-tree", "--reset", "-u", &from]);
-        fs::write(scene.top.join("a.txt"), "a person's edit").unwrap();
+        fs::write(scene.top.join("a.txt"), "a user's edit").unwrap();
         let recovered = worktrees.recover_merges().await.unwrap();
         let unsettled = RecoveredMerge::Blocked { task: wanted.task, checkout: scene.top.clone(), files: vec!["a.txt".into()] };
         assert_eq!(recovered, [unsettled]);
-        assert_eq!(fs::read(scene.top.join("a.txt")).unwrap(), b"a person's edit");
+        assert_eq!(fs::read(scene.top.join("a.txt")).unwrap(), b"a user's edit");
     }
 
     async fn two_landings_at_once_both_arrive() {

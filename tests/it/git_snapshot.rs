@@ -193,7 +193,7 @@ at_home! {
         assert_eq!(looked, taken(&scene, &wanted, 3).await.tree);
     }
 
-    async fn the_persons_index_stash_and_reflogs_are_not_touched() {
+    async fn the_users_index_stash_and_reflogs_are_not_touched() {
         let scene = Scene::new();
         let wanted = scene.made(1).await;
         let path = &wanted.path;

@@ -148,6 +148,22 @@ at_home! {
         assert!(status::drift(&here, &wanted.branch, "gone").await.is_err());
     }
 
+    async fn a_merged_branch_keeps_the_size_of_its_changes() {
+        for how in ["--no-ff", "--ff-only"] {
+            let scene = Scene::new();
+            let wanted = scene.made(1).await;
+            let here = checkout(&scene, &wanted).await;
+            assert_eq!(status::diffstat(&here, "main").await.unwrap(), DiffStat::default(), "nothing was done yet");
+            fs::write(wanted.path.join("new.txt"), "1\n2\n").unwrap();
+            commit_all(&wanted.path, "work");
+            git(&scene.top, ["merge", "-q", how, "-m", "merge", &wanted.branch]);
+            fs::write(scene.top.join("main.txt"), "not ours\n").unwrap();
+            scene.commit_all("main goes on");
+            let stat = status::diffstat(&here, "main").await.unwrap();
+            assert_eq!(stat, DiffStat { files: 1, added: 2, removed: 0 }, "{how}");
+        }
+    }
+
     async fn a_renamed_file_counts_as_one_for_whoever_counts() {
         let scene = Scene::new();
         let lines: String = (0..40).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();

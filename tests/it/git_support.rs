@@ -60,7 +60,7 @@ fn homely(command: &mut Command, home: &Path) {
     }
 }
 
-/// Runs git as a person would, in `folder`.
+/// Runs git as a user would, in `folder`.
 pub fn git_output<A: AsRef<OsStr>>(folder: &Path, arguments: impl IntoIterator<Item = A>) -> Output {
     Command::new("git").current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
@@ -198,7 +198,7 @@ pub fn files(folder: &Path) -> BTreeMap<PathBuf, Kind> {
     all
 }
 
-/// Everything that belongs to a person in a checkout: index, HEAD, stash, reflogs, to the byte.
+/// Everything that belongs to a user in a checkout: index, HEAD, stash, reflogs, to the byte.
 pub fn belongings(scene: &Scene, git_dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let common = scene.top.join(".git");
     let mut all = BTreeMap::new();

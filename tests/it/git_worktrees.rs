@@ -91,7 +91,7 @@ at_home! {
         }
     }
 
-    async fn odd_branch_names_of_the_person_are_taken_as_they_are() {
+    async fn odd_branch_names_of_the_user_are_taken_as_they_are() {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
         let odd = ["feature/größe+1", "-dash", "HEAD2", "deadbeef", "a@b", "mxdx", "with'quote", "$(id)"];
@@ -289,7 +289,7 @@ at_home! {
         assert_eq!(status(&wanted.path), "");
     }
 
-    async fn a_branch_that_a_person_has_checked_out_is_not_taken_from_them() {
+    async fn a_branch_that_a_user_has_checked_out_is_not_taken_from_them() {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
         let wanted = scene.wanted(1).await;
@@ -393,7 +393,7 @@ at_home! {
         assert!(!stray.contains(&Stray::Branch(owned.branch)));
     }
 
-    async fn strays_are_named_and_a_persons_own_worktrees_are_not() {
+    async fn strays_are_named_and_a_users_own_worktrees_are_not() {
         let scene = Scene::new();
         let worktrees = scene.worktrees().await;
         git(&scene.top, ["branch", "mxd/notes"]);
@@ -408,7 +408,7 @@ at_home! {
         assert!(!trash.exists());
     }
 
-    async fn a_worktree_in_use_is_not_pruned_by_the_person() {
+    async fn a_worktree_in_use_is_not_pruned_by_the_user() {
         let scene = Scene::new();
         let wanted = scene.made(1).await;
         let hidden = scene.root.join("hidden");

@@ -41,6 +41,10 @@ mod cli_init;
 #[cfg(test)]
 mod cli_inspect;
 #[cfg(test)]
+mod cli_names;
+#[cfg(test)]
+mod cli_refusals;
+#[cfg(test)]
 mod cli_search;
 #[cfg(test)]
 mod cli_support;
@@ -70,6 +74,8 @@ mod engine_recurring;
 mod engine_restore;
 #[cfg(test)]
 mod engine_run;
+#[cfg(test)]
+mod engine_serve;
 #[cfg(test)]
 mod engine_simulation;
 #[cfg(test)]
@@ -126,10 +132,16 @@ mod mcp_support;
 #[cfg(test)]
 mod mock_validator;
 #[cfg(test)]
+mod permit_gate;
+#[cfg(test)]
+mod permit_oracle;
+#[cfg(test)]
 mod profiles;
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod proof;
+#[cfg(test)]
+mod serve_http;
 #[cfg(test)]
 mod store_check;
 #[cfg(test)]

@@ -167,7 +167,7 @@ async fn an_interrupted_call_answers_at_once_and_the_server_is_told() {
 }
 
 #[tokio::test]
-async fn questions_to_a_person_or_a_model_are_declined() {
+async fn questions_to_a_user_or_a_model_are_declined() {
     let servers = Servers::one().await;
     let reply = servers.call("ask", json!({"method": "elicitation/create"})).await;
     assert_eq!(reply.text, r#"{"action":"decline"}"#);

@@ -1,4 +1,4 @@
-//! `mxd mcp`, as a person types it.
+//! `mxd mcp`, as a user types it.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests may fail like a test")]
 
@@ -22,7 +22,7 @@ struct Said {
 }
 
 impl Machine {
-    /// A registered repository that asks for `repo`, and a person who has `global`.
+    /// A registered repository that asks for `repo`, and a user who has `global`.
     fn new(global: &Value, repo: impl FnOnce(&Path) -> Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();

@@ -26,7 +26,7 @@ pub fn scripted(mode: &str, notes: &std::path::Path) -> Value {
     })
 }
 
-/// Returns the servers as the settings of a person would give them.
+/// Returns the servers as the settings of a user would give them.
 pub fn servers(entries: &Value) -> Vec<Server> {
     let text = json!({"mcpServers": entries}).to_string();
     let file = LayerFile::read(Layer::Global, "config.json".as_ref(), text.as_bytes());

@@ -103,7 +103,10 @@ fn what_is_missing_or_wrong_is_refused_with_file_and_line_and_nothing_is_made() 
     refuse("nobody").refused(3, "there is no profile \"nobody\"; available: orchestrator, engineer, reviewer");
     refuse("bad").refused(3, ".mxd/agents/bad.md:3: there is no tool Raed; did you mean read_file?");
     refuse("rich").refused(3, ".mxd/agents/rich.md:3: a repository's profile may not choose an auth group");
-    project.mxd(["config", "set", "--global", "profile", "nobody"]).ok();
+    project.mxd(["config", "set", "--global", "profile", "nobody"]).refused(3, "there is no profile \"nobody\"");
+    let config = world.data().join("config.json");
+    let with_profile = std::fs::read_to_string(&config).unwrap().replacen('{', "{\"profile\": \"nobody\", ", 1);
+    std::fs::write(&config, with_profile).unwrap();
     project.mxd(["task", "new", "x"]).refused(3, "there is no profile \"nobody\"");
     let titles: Vec<_> = project.tasks().iter().map(|task| task["title"].clone()).collect();
     assert_eq!(titles, ["orchestrator"], "nothing was made");

@@ -385,6 +385,7 @@ fn body(kind: &Kind, model: &Model, ids: &IdSource) -> Body {
             background: Some(BackgroundRef { id: format!("p{n}"), command: "sleep".to_owned() }),
             ended: None,
             cwd: None,
+            permission: None,
             duration_ms: 1,
         }
         .into(),

@@ -1,6 +1,9 @@
 //! What the integration tests share.
 
 #[cfg(test)]
+#[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
+pub mod agent_fixture;
+#[cfg(test)]
 pub mod dice;
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -11,8 +14,5 @@ pub mod mock;
 pub mod scratch;
 #[cfg(test)]
 pub mod sim_disk;
-#[cfg(test)]
-#[allow(dead_code, unused_imports, reason = "each test takes what it needs")]
-pub mod stage;
 #[cfg(test)]
 pub mod store;

@@ -271,7 +271,7 @@ async fn a_command_that_takes_too_long_goes_on_in_the_background() {
 }
 
 #[tokio::test]
-async fn the_person_can_send_a_command_to_the_background() {
+async fn the_user_can_send_a_command_to_the_background() {
     let mut bench = Bench::new();
     let call = tool_use("bash", &json!({"command": "echo up; sleep 1000"}));
     let foreground = bench.context.foreground.clone();
@@ -280,7 +280,7 @@ async fn the_person_can_send_a_command_to_the_background() {
         assert!(!foreground.to_background("another"));
     })
     .await;
-    assert!(reply.text.contains("The person sent it to the background"), "{}", reply.text);
+    assert!(reply.text.contains("The user sent it to the background"), "{}", reply.text);
     assert!(!foreground.to_background("call-1"), "it is there already");
     let id = reply.background.unwrap().id;
     let killed = bench.call("background", json!({"action": "kill", "id": id})).await;

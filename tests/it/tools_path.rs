@@ -132,9 +132,9 @@ impl Gate for Deny {
     fn check<'a>(&'a self, request: PermissionRequest<'a>) -> BoxFuture<'a, Permission> {
         Box::pin(async move {
             match request.effect {
-                ToolEffect::Reads => Permission::Granted,
+                ToolEffect::Reads => Permission::Granted { note: None },
                 ToolEffect::Writes | ToolEffect::Opaque => {
-                    Permission::Denied { reason: format!("no {}", request.name) }
+                    Permission::Denied { reason: format!("no {}", request.name), note: None }
                 }
             }
         })

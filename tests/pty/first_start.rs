@@ -54,7 +54,7 @@ fn alone(world: World) -> World {
     world.with("OLLAMA_HOST", "127.0.0.1:9").with("MXD_LOCAL_SERVERS", "ollama")
 }
 
-/// Counts what a person presses.
+/// Counts what a user presses.
 struct Fingers {
     session: Session,
     presses: usize,
@@ -78,8 +78,8 @@ fn an_empty_home_is_six_presses_and_a_key_away_from_an_answer() {
     let world = world.with("ANTHROPIC_BASE_URL", &mock.url);
     let session = Session::start(&world, mxd(), &[], 100, 30);
     let mut fingers = Fingers { session, presses: 0 };
-    for found in ["Key in the environment: none", "Settings: no provider in", "Which provider do you want to use?"] {
-        fingers.session.wait_for_text(found);
+    for said in ["Matrix runs a tree of coding agents", "step 1 of 4", "Which provider do you want to use?"] {
+        fingers.session.wait_for_text(said);
     }
     fingers.press("enter");
     fingers.session.wait_for_text(": API key");
@@ -141,6 +141,25 @@ fn a_key_that_is_not_accepted_is_said_at_once_and_can_be_mended() {
 }
 
 #[test]
+fn a_rejected_key_is_changed_where_it_is_asked_for_and_the_work_goes_on() {
+    let world = empty();
+    let mock = Mock::start(&world);
+    let world = world.with("ANTHROPIC_BASE_URL", &mock.url).with("ANTHROPIC_API_KEY", "sk-wrong");
+    let mut session = Session::start(&world, mxd(), &[], 100, 30);
+    // With a key in the environment the first goal is offered, too.
+    session.wait_for_text("What is this repository about");
+    session.press("enter");
+    session.wait_for_text("The provider rejected the API key (401)");
+    session.wait_for_text("1 Change the key");
+    session.press("ctrl-n 1");
+    session.wait_for_text("Anthropic: API key");
+    session.send(format!("\x1b[200~{KEY}\x1b[201~\r").as_bytes());
+    session.wait_for_text(ANSWER);
+    assert_eq!(session.quit().code, 0);
+    assert_eq!(config(&world)["authGroups"]["main"]["apiKey"], KEY);
+}
+
+#[test]
 fn everything_is_skipped_with_one_key_and_can_be_asked_for_later() {
     let world = empty();
     let mut session = Session::start(&world, mxd(), &[], 100, 30);
@@ -148,7 +167,7 @@ fn everything_is_skipped_with_one_key_and_can_be_asked_for_later() {
     session.press("esc");
     session.wait_for_text("No model is set up yet");
     assert!(!world.path("data/config.json").exists(), "nothing was written");
-    session.send(b"/set_up");
+    session.send(b"/login");
     session.wait_for_text("Set up provider");
     session.press("enter");
     session.wait_for_text("Which provider do you want to use?");

@@ -7,6 +7,8 @@
 mod support;
 
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod first_start;
@@ -26,6 +28,8 @@ mod product_refusals;
 mod product_review;
 #[cfg(test)]
 mod product_search;
+#[cfg(test)]
+mod product_truth;
 #[cfg(test)]
 mod product_window;
 #[cfg(test)]

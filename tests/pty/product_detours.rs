@@ -92,7 +92,7 @@ fn a_description_is_written_in_the_editor() {
     session.wait_for_text("New task");
     session.send(b"Later");
     session.wait_for_text("Later");
-    session.press("alt-enter");
+    session.press("ctrl-s");
     session.wait_for_text("draft");
     session.select("Later");
     session.press("e");

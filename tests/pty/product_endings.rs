@@ -9,10 +9,19 @@ use crate::support::{Session, World};
 
 /// A project whose root is busy with a command that would take long.
 fn busy() -> (World, Session) {
+    busy_with(&json!({}))
+}
+
+/// A busy project with more settings.
+fn busy_with(settings: &serde_json::Value) -> (World, Session) {
     let world = project(&json!([root(&json!([
         bash("echo $$ > ../pid.new; mv ../pid.new ../pid; exec sleep 300"),
         say("I was cut short.")
     ]))]));
+    let path = world.path("data/config.json");
+    let mut config: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    config.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+    std::fs::write(&path, config.to_string()).unwrap();
     let mut session = open(&world, 120, 40);
     session.say("Take your time.");
     session.wait_until("the command", || world.path("pid").exists());
@@ -37,7 +46,7 @@ fn goes_on(world: &World) {
 #[test]
 fn every_signal_that_ends_restores_the_terminal_and_stops_the_agents() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
-        let (world, session) = busy();
+        let (world, session) = busy_with(&json!({ "onHangup": "stop" }));
         session.signal(signal);
         let ended = session.wait_for_end();
         ended.assert_restored(1);
@@ -48,9 +57,25 @@ fn every_signal_that_ends_restores_the_terminal_and_stops_the_agents() {
 }
 
 #[test]
-fn a_window_that_is_closed_stops_the_agents_and_loses_nothing() {
+fn a_window_that_is_closed_stops_the_agents_if_the_user_wants_that() {
+    let (world, mut session) = busy_with(&json!({ "onHangup": "stop" }));
+    session.hang_up();
+    session.wait_for_exit();
+    assert!(!is_running(&world));
+    goes_on(&world);
+}
+
+#[test]
+fn a_window_that_is_closed_leaves_the_agents_at_work_for_the_next_one() {
     let (world, mut session) = busy();
     session.hang_up();
+    let next = open(&world, 120, 40);
+    next.wait_for_text("sleep 300");
+    assert!(is_running(&world));
+    next.quit().assert_restored(1);
+    assert!(is_running(&world), "who joined leaves the agents at work");
+    let stop = world.command(crate::support::product::mxd()).args(["serve", "stop"]).status().unwrap();
+    assert!(stop.success());
     session.wait_for_exit();
     assert!(!is_running(&world));
     goes_on(&world);
@@ -70,12 +95,13 @@ fn ctrl_c_twice_quits() {
 }
 
 #[test]
-fn a_second_program_without_a_screen_is_refused_with_a_sentence() {
+fn a_second_program_without_a_screen_joins_and_leaves_the_agents_at_work() {
     let (world, mut session) = busy();
-    let second = Session::start(&world, crate::support::product::mxd(), &["--plain"], 120, 40);
-    let ended = second.wait_for_end();
-    assert_ne!(ended.code, 0);
-    assert!(ended.text.contains("has been working on this project"), "{}", ended.text);
+    let mut second = Session::start(&world, crate::support::product::mxd(), &["--plain"], 120, 40);
+    second.wait_for_text("Matrix on calc");
+    second.send(b"/quit\r");
+    assert_eq!(second.wait_for_end().code, 0);
+    assert!(is_running(&world));
     session.press("ctrl-c ctrl-c");
     session.wait_for_end().assert_restored(1);
 }

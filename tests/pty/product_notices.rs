@@ -1,4 +1,4 @@
-//! What a person is told while they look elsewhere: once for each reason, in every way they chose, and never while they look.
+//! What a user is told while they look elsewhere: once for each reason, in every way they chose, and never while they look.
 
 use serde_json::json;
 

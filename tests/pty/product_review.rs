@@ -1,4 +1,4 @@
-//! A person reviews what an agent did: reads the diff, comments, sees what changed since, merges, and takes it back.
+//! A user reviews what an agent did: reads the diff, comments, sees what changed since, merges, and takes it back.
 
 use serde_json::json;
 
@@ -42,7 +42,6 @@ fn look_at_the_diff(session: &mut Session) {
     session.wait_for_text("✓ Add a greeting");
     session.press("d");
     session.wait_for_text("1 + Ahoy");
-    session.press("tab");
     session.wait_for_text("c comment");
 }
 

@@ -1,9 +1,9 @@
-//! A person at work: says something, makes a task, answers, steers, interrupts, looks at the diff, comes back tomorrow.
+//! A user at work: says something, makes a task, answers, steers, interrupts, looks at the diff, comes back tomorrow.
 
 use serde_json::json;
 
 use crate::support::picture::text;
-use crate::support::product::{agent, bash, call, look_on, mxd, open, project, root, say};
+use crate::support::product::{agent, bash, call, mxd, open, project, root, say};
 use crate::support::{Session, World};
 
 /// Waits until a file is there.
@@ -52,7 +52,7 @@ fn a_message_is_answered_word_by_word() {
     let slowly = json!({ "first_token_ms": 0, "chars_per_second": 400 });
     let world = project(&json!([root(&json!([{ "text": answer, "pacing": slowly }]))]));
     let mut session = open(&world, 120, 40);
-    session.wait_for_text("Describe below what you want done");
+    session.wait_for_text("Describe a goal below");
     session.say("What does it do?");
     session.wait_for_text("⑨");
     let bytes = session.traffic().0;
@@ -63,7 +63,7 @@ fn a_message_is_answered_word_by_word() {
     session.wait_for_text("idle");
     // The first notification lies over it for a while.
     let text = session.wait_for_text("What does it do?");
-    assert!(text.contains("you "), "{text}");
+    assert!(text.contains("You "), "{text}");
     let ended = session.quit();
     ended.assert_restored(1);
     assert_eq!(ended.code, 0);
@@ -238,27 +238,38 @@ fn quitting_while_an_agent_works_asks_first() {
 }
 
 #[test]
-fn a_second_screen_looks_on_and_changes_nothing() {
+fn a_second_screen_and_a_command_work_with_the_same_engine() {
     let world = greeting();
-    let mut at_work = open(&world, 120, 40);
-    at_work.wait_for_text("Describe below what you want done");
-    let mut looking = look_on(&world, 120, 40);
-    looking.wait_for_text("read-only");
-    let shown = looking.wait_for_text("Activity of the other mxd appears here.");
-    assert!(!shown.contains("Enter send") && !shown.contains("start ⏎"), "no promise to send: {shown}");
-    make_the_greeting(&mut at_work);
-    looking.wait_for_text("Add a greeting");
-    looking.wait_for_text("1 question");
-    looking.say("Take the second one");
-    looking.wait_for_text("has been working on this project");
-    looking.wait_for_text("› Take the second one");
-    assert_eq!(looking.quit().code, 0);
-    at_work.wait_for_text("1 question");
-    at_work.quit();
-    assert!(
-        !open(&world, 120, 40).wait_for_text("1 question").contains("Take the second one"),
-        "no draft of the onlooker"
-    );
+    let mut first = open(&world, 120, 40);
+    first.wait_for_text("Describe a goal below");
+    let mut second = open(&world, 120, 40);
+    make_the_greeting(&mut first);
+    second.wait_for_text("Add a greeting");
+    second.wait_for_text("1 question");
+    // The question is answered on the second screen, and gone on the first.
+    second.press("ctrl-n");
+    second.wait_for_text("to choose, or type your answer");
+    second.press("2");
+    for session in [&mut first, &mut second] {
+        session.wait_for("the end of the task", |screen| {
+            let text = text(screen);
+            text.contains("✓ Add a greeting") && !text.contains(" question")
+        });
+    }
+    // Whoever joined leaves; the engine and its screen stay.
+    assert_eq!(second.quit().code, 0);
+    let third = open(&world, 120, 40);
+    third.wait_for_text("Add a greeting");
+    first.focus_tasks();
+    first.press("n");
+    first.wait_for_text("New task");
+    first.send(b"Write the docs");
+    first.wait_for_text("Write the docs");
+    first.press("ctrl-s");
+    third.wait_for_text("Write the docs");
+    // The engine ends with the screen that opened it, and takes the other with it.
+    first.quit().assert_restored(1);
+    third.wait_for_end().assert_restored(1);
 }
 
 #[test]
@@ -276,4 +287,77 @@ fn a_question_is_read_as_lines_with_who_asks_it_and_what_was_found() {
     session.wait_for("the answer to be read", |screen| text(screen).matches("I have read it.").count() > 1);
     session.send(b"/quit\r");
     assert_eq!(session.wait_for_end().code, 0);
+}
+
+/// Returns true if these words are in a session.
+fn is_in_a_session(world: &World, words: &str) -> bool {
+    let projects = std::fs::read_dir(world.path("data/projects")).unwrap();
+    let sessions = projects.flat_map(|project| std::fs::read_dir(project.unwrap().path().join("sessions")).unwrap());
+    sessions.flat_map(|session| std::fs::read_to_string(session.unwrap().path())).any(|log| log.contains(words))
+}
+
+#[test]
+fn letters_of_an_answer_are_never_commands() {
+    for (columns, rows) in [(120, 40), (80, 24)] {
+        let world = greeting();
+        let mut session = open(&world, columns, rows);
+        make_the_greeting(&mut session);
+        // Each letter of it is a command elsewhere, and the first one quits.
+        session.press("ctrl-n");
+        session.wait_for_text("1-2 to choose, or type your answer");
+        session.send(b"quick");
+        session.wait_for_text("\u{203a} quick");
+        session.press("enter");
+        session.wait_until("the answer", || is_in_a_session(&world, "quick"));
+        assert!(!session.has_exited());
+        session.quit().assert_restored(1);
+    }
+}
+
+#[test]
+fn a_question_is_put_off_and_comes_back_with_its_draft() {
+    let world = greeting();
+    let mut session = open(&world, 80, 24);
+    make_the_greeting(&mut session);
+    session.press("i");
+    session.wait_for_text("1-2 to choose, or type your answer");
+    session.send(b"half an answer");
+    session.wait_for_text("half an answer");
+    session.press("esc");
+    session.wait_for_text("it stays in the list of questions. Ctrl-N opens it again");
+    // What is typed now is a message, unless the user says that it is the answer.
+    session.send(b"2\r");
+    session.wait_for_text("answer or message?");
+    session.press("esc");
+    session.wait_for("the list to close", |screen| !text(screen).contains("answer or message?"));
+    session.press("ctrl-n");
+    session.wait_for_text("half an answer");
+    session.press("ctrl-u");
+    session.wait_for_text("1-2 to choose, or type your answer");
+    session.press("2");
+    session.wait_until("the answer", || is_in_a_session(&world, "Ahoy\"") && is_in_a_session(&world, "ask_answered"));
+    session.quit().assert_restored(1);
+}
+
+#[test]
+fn a_brief_of_several_lines_is_kept_by_esc_and_started_by_enter() {
+    for (columns, rows) in [(120, 40), (80, 24)] {
+        let world = greeting();
+        let mut session = open(&world, columns, rows);
+        session.focus_tasks();
+        session.press("n");
+        session.wait_for_text("engineer (default)");
+        session.send(b"Add a greeting");
+        session.press("alt-enter");
+        session.send(b"quick and quiet");
+        session.wait_for_text("quick and quiet");
+        session.press("esc");
+        session.wait_for("the brief to close", |screen| !text(screen).contains("quick and quiet"));
+        session.press("n");
+        session.wait_for_text("quick and quiet");
+        session.press("enter");
+        session.wait_for_text("1 question");
+        assert!(is_in_a_session(&world, "quick and quiet"), "the description reached the agent");
+        session.quit().assert_restored(1);
+    }
 }

@@ -28,7 +28,7 @@ fn ended_by_signal(signal: Signal) -> Ended {
     session.wait_for_end()
 }
 
-/// The text that follows the last leaving of the alternate screen, which is what the person reads.
+/// The text that follows the last leaving of the alternate screen, which is what the user reads.
 fn afterwards(ended: &Ended) -> String {
     let bytes = &ended.traffic.0;
     let left = memchr::memmem::rfind(bytes, b"\x1b[?1049l").expect("the alternate screen was left");

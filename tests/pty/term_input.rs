@@ -90,7 +90,7 @@ fn answers_of_the_terminal_are_learnt_and_never_typed() {
 
 #[test]
 fn a_late_answer_does_not_reach_the_shell() {
-    // The person is faster than the terminal: the program is about to end when the answers come. How long it waits for
+    // The user is faster than the terminal: the program is about to end when the answers come. How long it waits for
     // them is a matter of time, so a run in which this machine was too slow to answer says nothing.
     for _ in 0..20 {
         let world = World::new();

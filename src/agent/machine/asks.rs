@@ -45,8 +45,8 @@ impl AskCause {
         match &ask.subject {
             Subject::RetriesExhausted => Some(Self::Provider),
             Subject::ModelStopped => Some(Self::Stopped),
-            Subject::Budget { cause: BudgetCause::Spent } => Some(Self::Budget),
-            Subject::Budget { cause: BudgetCause::Unpriced } => Some(Self::Price),
+            Subject::Budget { cause: BudgetCause::Spent, .. } => Some(Self::Budget),
+            Subject::Budget { cause: BudgetCause::Unpriced, .. } => Some(Self::Price),
             Subject::Loop => Some(Self::Loop),
             Subject::TurnLimit => Some(Self::TurnLimit),
             Subject::CompactionFailed => Some(Self::Compaction),
@@ -66,8 +66,8 @@ impl AskCause {
         match self {
             Self::Provider => Subject::RetriesExhausted,
             Self::Stopped => Subject::ModelStopped,
-            Self::Budget => Subject::Budget { cause: BudgetCause::Spent },
-            Self::Price => Subject::Budget { cause: BudgetCause::Unpriced },
+            Self::Budget => Subject::Budget { cause: BudgetCause::Spent, exceeded: None },
+            Self::Price => Subject::Budget { cause: BudgetCause::Unpriced, exceeded: None },
             Self::Loop => Subject::Loop,
             Self::TurnLimit => Subject::TurnLimit,
             Self::Compaction => Subject::CompactionFailed,
@@ -78,13 +78,13 @@ impl AskCause {
     /// Returns the result of the run if the user chooses to stop. The parent task's agent reads it.
     fn give_up_reason(self) -> &'static str {
         match self {
-            Self::Provider => "Its model could not be reached, and the person left it at that.",
-            Self::Stopped => "Its model did not go on, and the person left it at that.",
-            Self::Budget => "Its budget is spent, and the person left it at that.",
-            Self::Price => "What its model costs is not known, and the person left it at that.",
-            Self::Loop => "It did the same again and again, and the person left it at that.",
-            Self::TurnLimit => "It has had as many turns as it may have, and the person left it at that.",
-            Self::Compaction => "Its conversation could not be summarised, and the person left it at that.",
+            Self::Provider => "Its model could not be reached, and the user left it at that.",
+            Self::Stopped => "Its model did not go on, and the user left it at that.",
+            Self::Budget => "Its budget is spent, and the user left it at that.",
+            Self::Price => "What its model costs is not known, and the user left it at that.",
+            Self::Loop => "It did the same again and again, and the user left it at that.",
+            Self::TurnLimit => "It has had as many turns as it may have, and the user left it at that.",
+            Self::Compaction => "Its conversation could not be summarised, and the user left it at that.",
             Self::Check => "Its check keeps failing, and the user gave it up.",
         }
     }
@@ -95,7 +95,8 @@ impl AskCause {
             Self::Compaction => &[RETRY, (ChoiceId::SkipSummary, "Continue without a summary"), STOP],
             Self::Price => &[(ChoiceId::ContinueUnpriced, "Continue without a limit"), STOP],
             Self::Check => &[CONTINUE, (ChoiceId::Accept, "Accept as is"), (ChoiceId::Fail, "Fail the task")],
-            Self::Stopped | Self::Budget | Self::Loop | Self::TurnLimit => &[CONTINUE, STOP],
+            Self::Budget => &[(ChoiceId::Continue, "Allow one more request"), STOP],
+            Self::Stopped | Self::Loop | Self::TurnLimit => &[CONTINUE, STOP],
         };
         choices.iter().map(|(id, label)| Choice::new(id.clone(), *label)).collect()
     }
@@ -122,8 +123,13 @@ impl Machine {
     }
 
     /// Like [`Machine::ask`], in one append with the events that led to it.
-    pub(super) fn ask_after(&mut self, mut bodies: Vec<Body>, cause: AskCause, question: &str, detail: &str) {
+    pub(super) fn ask_after(&mut self, bodies: Vec<Body>, cause: AskCause, question: &str, detail: &str) {
         let ask = self.new_ask(cause, question, detail);
+        self.raise(bodies, cause, ask);
+    }
+
+    /// Saves an Ask with the events that led to it, and waits for its answer.
+    pub(super) fn raise(&mut self, mut bodies: Vec<Body>, cause: AskCause, ask: Ask) {
         let id = ask.id;
         bodies.push(ask.into());
         self.save(bodies, AfterSave::Ask { ask: id, cause });
@@ -256,8 +262,12 @@ impl Machine {
             return self.save(bodies, AfterSave::End(exit));
         }
         let is_free_text = chosen.is_none();
+        let chosen_model = match chosen {
+            Some(ChoiceId::Model(name)) => Some(name.clone()),
+            _ => None,
+        };
         // If the user requested the summary while the agent slept, the agent stays asleep.
-        let model = if is_free_text { self.named_model(&answer.text) } else { None };
+        let model = if is_free_text { self.named_model(&answer.text) } else { chosen_model };
         let is_message = is_free_text && model.is_none();
         let stays_asleep =
             cause == AskCause::Compaction && !is_message && !self.control_messages().is_empty() && self.is_asleep();
@@ -267,6 +277,11 @@ impl Machine {
         match cause {
             AskCause::Provider | AskCause::Compaction if model.is_some() => {
                 self.effects.extend(model.map(|model| Effect::UseModel { model }));
+                self.phase = Phase::Preparing { after: None };
+                self.effects.push(Effect::Prepare { config: true, context: false });
+            }
+            // The key is read again with the settings.
+            AskCause::Provider if chosen == Some(&ChoiceId::ChangeKey) => {
                 self.phase = Phase::Preparing { after: None };
                 self.effects.push(Effect::Prepare { config: true, context: false });
             }
@@ -288,7 +303,12 @@ impl Machine {
                 self.call(Purpose::Summarise { trim: Trim::Whole }, 1);
             }
             AskCause::Budget | AskCause::Price | AskCause::TurnLimit | AskCause::Loop => {
-                let granted = self.lift_limit(id, cause);
+                let granted = match (chosen, &ask.subject) {
+                    (Some(ChoiceId::Spend(amount)), Subject::Budget { exceeded: Some(exceeded), .. }) => {
+                        Some(Granted { ask: id, grant: exceeded.allow(*amount) }.into())
+                    }
+                    _ => self.lift_limit(id, cause),
+                };
                 self.continue_run(now, granted, answer, is_free_text);
             }
             AskCause::Check => {
@@ -304,7 +324,7 @@ impl Machine {
             }
             AskCause::Stopped => {
                 self.lift_limit(id, cause);
-                let text = if is_free_text { answer.text.clone() } else { "The person asks you to go on.".to_owned() };
+                let text = if is_free_text { answer.text.clone() } else { "The user asks you to go on.".to_owned() };
                 let notice = self.message(now, MessageSource::Notice, &text);
                 self.save(vec![notice.into()], AfterSave::Advance);
             }

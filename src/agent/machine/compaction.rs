@@ -5,9 +5,10 @@
 
 use crate::agent::compaction::{self, Trim};
 use crate::agent::machine::asks::AskCause;
-use crate::agent::machine::{AfterSave, Effect, Machine, Phase, Prepared, Purpose, asks};
+use crate::agent::machine::{AfterSave, Effect, Machine, Phase, Prepared, Purpose, asks, remedies};
 use crate::base::{MessageId, Timestamp};
 use crate::model::Usage;
+use crate::model::ask::{BudgetCause, Subject};
 use crate::model::event::{
     Body, BudgetExceeded, BudgetScope, BudgetWarning, CompactMarker, CompactStarted, CompactTrigger, ErrorNote,
     MessagesConsumed,
@@ -219,9 +220,13 @@ impl Machine {
                 self.call(purpose, attempt);
             }
             BudgetVerdict::Refused { scope, spent, limit } => {
-                let exceeded = BudgetExceeded { scope, spent, limit }.into();
-                let question = format!("{spent} of the budget of {limit} is spent. Allow one more request, or stop?");
-                self.ask_after(vec![exceeded], AskCause::Budget, &question, raise_budget_hint(scope));
+                let exceeded = BudgetExceeded { scope, spent, limit };
+                let question =
+                    format!("{spent} of the budget of {limit} is spent. How much more may this agent spend?");
+                let mut ask = self.new_ask(AskCause::Budget, &question, raise_budget_hint(scope));
+                ask.subject = Subject::Budget { cause: BudgetCause::Spent, exceeded: Some(exceeded.clone()) };
+                ask.choices.splice(0..0, remedies::for_budget(limit));
+                self.raise(vec![exceeded.into()], AskCause::Budget, ask);
             }
             BudgetVerdict::Held => {
                 let timer = self.next_number();

@@ -4,7 +4,7 @@ mod question;
 
 use crate::agent::compaction;
 use crate::agent::machine::asks::AskCause;
-use crate::agent::machine::{AfterSave, Machine, Phase, Purpose, asks};
+use crate::agent::machine::{AfterSave, Machine, Phase, Purpose, asks, remedies};
 use crate::base::{Timestamp, TurnId};
 use crate::model::Usage;
 use crate::model::event::{AssistantText, Attempt, Body, CompactTrigger, ErrorNote, StopReason, TurnEnded};
@@ -95,7 +95,9 @@ impl Machine {
                 };
                 let question = question::question(error, attempt, self.model(), self.limits.auth_group.as_deref());
                 let detail = format!("{error}\n{}", asks::ANOTHER_MODEL);
-                self.ask_after(bodies, cause, &question, &detail);
+                let mut ask = self.new_ask(cause, &question, &detail);
+                ask.choices.splice(0..0, remedies::for_error(error.class, self.model(), &self.limits.catalogue));
+                self.raise(bodies, cause, ask);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::agent::compaction::Trim;
 use crate::base::MessageId;
 use crate::model::Usage;
 use crate::model::conversation::ToolUse;
-use crate::model::event::{Body, Event, Exit, InterruptReason, SessionConfig, ToolResult};
+use crate::model::event::{Allowance, Body, Event, Exit, InterruptReason, SessionConfig, ToolResult};
 use crate::model::live::Activity;
 use crate::model::message::Message;
 use crate::provider::budget::BudgetVerdict;
@@ -112,7 +112,7 @@ pub enum Effect {
     /// Count the next request exactly, and answer with [`Input::Counted`].
     Count { number: u64 },
     /// Reserve money for a request of about `tokens`, and answer with [`Input::Reserved`].
-    Reserve { tokens: u64 },
+    Reserve { tokens: u64, allowances: Vec<Allowance> },
     /// Release the reservation: the request is not made.
     Release,
     /// Call the model, and answer with [`Input::Response`] or [`Input::Failed`].

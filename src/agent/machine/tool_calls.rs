@@ -91,7 +91,7 @@ impl Machine {
         let why = if self.stop_requests.teardown.is_some() {
             "Not run: Matrix was stopped before this call started. Make it again if it is still needed."
         } else {
-            "Not run: the person interrupted you before this call started."
+            "Not run: the user interrupted you before this call started."
         };
         // `done` is a statement of the agent and has no side effects, so it still counts.
         if let [call] = plan.run.as_slice()

@@ -74,10 +74,13 @@ fn every_choice_of_every_ask_has_an_effect() {
                 assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)), "{kind:?}");
                 let result = ended(&bench).result;
                 assert!(
-                    result.ends_with("and the person left it at that."),
+                    result.ends_with("and the user left it at that."),
                     "the parent task is told: {kind:?} {result}"
                 );
                 continue;
+            }
+            if matches!(choice.id, ChoiceId::Spend(_)) {
+                bench.feed(Input::Reserved(BudgetVerdict::Granted));
             }
             assert_eq!((bench.machine.waits_for(), bench.requests()), ("model", before + 1), "{kind:?} {choice}");
             let summarises = matches!(bench.purpose(), Purpose::Summarise { .. });

@@ -139,7 +139,7 @@ fn an_allowed_request_survives_a_restart() {
     let refused = BudgetVerdict::Refused { scope: BudgetScope::Task, spent: MicroUsd(100), limit: MicroUsd(100) };
     let mut bench = budgeted();
     bench.feed(Input::Reserved(refused));
-    bench.answer("Continue");
+    bench.answer("Allow one more request");
     assert_eq!(bench.requests(), 1);
     let limits = Limits { budgeted: true, ..limits() };
     let mut resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits);
@@ -148,6 +148,27 @@ fn an_allowed_request_survives_a_restart() {
     resumed.finish("a", "ok");
     resumed.feed(Input::Reserved(refused));
     assert_eq!(resumed.open_ask().map(|ask| ask.kind()), Some(AskKind::Budget), "it was one");
+}
+
+#[test]
+fn a_chosen_amount_raises_the_budget_of_this_agent_and_is_kept() {
+    let refused =
+        BudgetVerdict::Refused { scope: BudgetScope::Subtree, spent: MicroUsd(120_000), limit: MicroUsd(100_000) };
+    let mut bench = budgeted();
+    bench.feed(Input::Reserved(refused));
+    bench.answer("Allow $0.50 more");
+    let allowance = Allowance { scope: BudgetScope::Subtree, limit: MicroUsd(100_000), up_to: MicroUsd(620_000) };
+    let reserves = |bench: &Bench| {
+        let last = bench.effects.iter().rev().find_map(|effect| match effect {
+            Effect::Reserve { allowances, .. } => Some(allowances.clone()),
+            _ => None,
+        });
+        last.unwrap()
+    };
+    assert_eq!((reserves(&bench), bench.requests()), (vec![allowance], 0), "the budget is asked again");
+    let limits = Limits { budgeted: true, ..limits() };
+    let resumed = Bench::resumed(bench.log.clone(), bench.ids.clone(), limits);
+    assert_eq!(reserves(&resumed), [allowance]);
 }
 
 #[test]

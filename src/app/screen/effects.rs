@@ -51,13 +51,16 @@ impl Screen {
                 }
             }),
             Effect::SaveSeen { task, seen } => {
-                if self.state_files.is_some() {
-                    self.save_marks(task, seen);
-                }
+                self.save_marks(task, seen);
             }
             Effect::SaveReviews { notes } => {
                 if let Some(files) = &self.state_files {
                     files.reviews.save(&notes);
+                }
+            }
+            Effect::SavePosition { position } => {
+                if let Some(files) = &self.state_files {
+                    files.position.save(&position);
                 }
             }
             Effect::LoadBlob { task, event, blob } => self.spawn(loaders::blob(handle, task, event, blob)),
@@ -70,9 +73,10 @@ impl Screen {
             Effect::OpenPager { text, .. } => self.open_pager(&text).await?,
             Effect::Copy { text } => self.copy(text),
             Effect::Notify { title, body } => self.notify(&title, &body),
+            Effect::ShowTheme => Box::pin(self.load_theme()).await?,
             Effect::SetTitle { title } => self.terminal.set_title(&title),
             Effect::WheelAsArrows { on } => self.terminal.set_wheel_as_arrows(on),
-            Effect::SaveSetting { setting } => self.save_setting(setting).await?,
+            Effect::SaveSetting { setting } => self.save_setting(&setting),
             Effect::SaveDrafts { drafts } => {
                 if let Some(files) = &self.state_files {
                     files.drafts.save(&drafts);
@@ -88,7 +92,7 @@ impl Screen {
                 self.spawn(async move { Msg::Models(loaders::models(handle, ModelSource::Endpoint).await) });
             }
             Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
-            Effect::SetUp => self.end = Some(End::SetUp),
+            Effect::SetUp { retry } => self.end = Some(End::SetUp { retry }),
             Effect::Redraw => self.terminal.invalidate(),
             Effect::Suspend => self.terminal.suspend().await?,
             Effect::Quit => self.end = Some(End::Quit),
@@ -121,7 +125,7 @@ impl Screen {
         self.marked = marking.map(drop).boxed().shared();
     }
 
-    async fn save_setting(&mut self, setting: Setting) -> Result<(), Fault> {
+    fn save_setting(&mut self, setting: &Setting) {
         let (before, command) = (self.saved.clone(), setting.command());
         let (handle, events) = (self.handle.clone(), self.loop_events.clone());
         // In order, so that the last change of a setting wins.
@@ -133,10 +137,13 @@ impl Screen {
         });
         self.saved = saving.map(drop).boxed().shared();
         match setting {
-            Setting::Theme(_) => Box::pin(self.load_theme()).await?,
-            Setting::Mouse(on) => self.terminal.set_mouse(on),
-            Setting::ProjectBudget(_) | Setting::NotifyDesktop(_) | Setting::NotifyBell(_) | Setting::TaskModel(_) => {}
+            Setting::Mouse(on) => self.terminal.set_mouse(*on),
+            // The theme is shown while it is selected.
+            Setting::Theme(_)
+            | Setting::ProjectBudget(_)
+            | Setting::NotifyDesktop(_)
+            | Setting::NotifyBell(_)
+            | Setting::TaskModel(_) => {}
         }
-        Ok(())
     }
 }

@@ -32,7 +32,7 @@ impl Screen {
                 self.queue(Msg::EditorClosed { purpose, text: None });
                 self.show_notice(Level::Error, fault.to_string());
             }
-            HandOff::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
+            HandOff::Stopped(stop) => self.end = Some(End::of(stop)),
         }
         Ok(())
     }
@@ -41,7 +41,7 @@ impl Screen {
         match self.terminal.hand_off(user_programs::page(text)).await? {
             HandOff::Returned(Ok(())) => {}
             HandOff::Returned(Err(fault)) => self.show_notice(Level::Error, fault.to_string()),
-            HandOff::Stopped(stop) => self.end = Some(End::Stopped(stop.exit_code())),
+            HandOff::Stopped(stop) => self.end = Some(End::of(stop)),
         }
         Ok(())
     }
@@ -53,7 +53,7 @@ impl Screen {
             Ok(solving) => match self.terminal.hand_off(user_programs::edit_files(&solving.files)).await? {
                 HandOff::Returned(edited) => edited,
                 HandOff::Stopped(stop) => {
-                    self.end = Some(End::Stopped(stop.exit_code()));
+                    self.end = Some(End::of(stop));
                     return Ok(());
                 }
             },

@@ -12,7 +12,7 @@ use super::{End, Options, Screen, StateFiles, terminal_env};
 use crate::app::latest_query::LatestWins;
 use crate::app::state_file::StateFile;
 use crate::app::themes::Themes;
-use crate::app::{drafts, loaders, reviews};
+use crate::app::{drafts, loaders, position, reviews};
 use crate::base::Fault;
 use crate::engine::Handle;
 use crate::engine::query::ModelSource;
@@ -21,7 +21,9 @@ use crate::engine::update::Level;
 use crate::term::{Options as TermOptions, Terminal};
 use crate::theme::{Appearance, Theme};
 use crate::ui::keymap::Problem;
-use crate::ui::{self, Model, Setup};
+use crate::ui::position::ScreenPosition;
+use crate::ui::review::ReviewNotes;
+use crate::ui::{self, Drafts, Model, Setup};
 
 /// Time after which a splash screen is shown.
 const SPLASH_DELAY: Duration = Duration::from_millis(150);
@@ -30,6 +32,15 @@ const SPLASH_DELAY: Duration = Duration::from_millis(150);
 pub struct StartingScreen {
     terminal: Terminal,
     options: Options,
+    state_files: StateFileAccess,
+}
+
+/// Whether this screen reads and stores drafts and review comments of the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StateFileAccess {
+    Own,
+    /// Another screen does.
+    None,
 }
 
 /// The loaded theme.
@@ -50,7 +61,7 @@ pub fn open(options: Options) -> Result<StartingScreen, Fault> {
 
 impl StartingScreen {
     pub(super) fn over(terminal: Terminal, options: Options) -> Self {
-        Self { terminal, options }
+        Self { terminal, options, state_files: StateFileAccess::Own }
     }
 
     /// Waits for `work`. Shows `text` on a splash screen if that takes a while.
@@ -63,6 +74,11 @@ impl StartingScreen {
         }
         self.terminal.draw(|frame| ui::view_splash(text, frame));
         work.await
+    }
+
+    /// Leaves the files with drafts and review comments to another screen.
+    pub fn without_state_files(&mut self) {
+        self.state_files = StateFileAccess::None;
     }
 
     /// Restores the terminal.
@@ -82,13 +98,17 @@ impl StartingScreen {
     fn model(&self, snapshot: Snapshot) -> (Model, Vec<Problem>) {
         let options = &self.options;
         let folder = options.home.project(options.project.id);
-        let mut drafts = drafts::load(&folder.drafts());
-        if let Some(suggestion) = options.suggestion.filter(|_| drafts.messages.is_empty()) {
-            drafts.messages.push((snapshot.root, suggestion.to_owned()));
-        }
-        let reviews = reviews::load(&folder.reviews());
+        let (drafts, reviews, position) = match self.state_files {
+            StateFileAccess::Own => (
+                drafts::load(&folder.drafts()),
+                reviews::load(&folder.reviews()),
+                position::load(&folder.screen_position()),
+            ),
+            StateFileAccess::None => (Drafts::default(), ReviewNotes::default(), ScreenPosition::default()),
+        };
         let settings = options.settings.clone();
-        Model::new(Setup { snapshot, keys: options.keys.clone(), settings, drafts, reviews })
+        let suggestion = options.suggestion;
+        Model::new(Setup { snapshot, keys: options.keys.clone(), settings, drafts, reviews, position, suggestion })
     }
 
     /// Runs the UI on an engine until it ends. Always restores the terminal.
@@ -101,14 +121,17 @@ impl StartingScreen {
         let (snapshot, watcher) = handle.subscribe().await?;
         self.options.settings.models = loaders::models(handle.clone(), ModelSource::Known).await;
         let (model, key_problems) = self.model(snapshot);
-        let Self { terminal, options, .. } = self;
+        let Self { terminal, options, state_files } = self;
         let LoadedTheme { theme, mut themes, appearance, zone, problems } = loaded;
         let (theme_changed, theme_changes) = mpsc::unbounded_channel();
         themes.watch(theme_changed);
         let folder = options.home.project(options.project.id);
-        let owns_files = options.settings.read_only.is_none();
-        let files =
-            || StateFiles { drafts: StateFile::new(folder.drafts()), reviews: StateFile::new(folder.reviews()) };
+        let owns_files = state_files == StateFileAccess::Own;
+        let files = || StateFiles {
+            drafts: StateFile::new(folder.drafts()),
+            reviews: StateFile::new(folder.reviews()),
+            position: StateFile::new(folder.screen_position()),
+        };
         let (loop_events, results) = mpsc::unbounded_channel();
         let mut screen = Screen {
             model,
@@ -142,9 +165,11 @@ impl StartingScreen {
         }
         let end = screen.run_loop(results, theme_changes).await;
         screen.terminal.close().await;
-        if let Some(StateFiles { drafts, reviews }) = screen.state_files {
+        if let Some(StateFiles { drafts, reviews, position }) = screen.state_files {
+            position.save(&screen.model.position());
             drafts.close().await;
             reviews.close().await;
+            position.close().await;
         }
         end
     }

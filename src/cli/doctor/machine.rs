@@ -45,7 +45,7 @@ fn judge_terminal(around: &TerminalEnv, is_terminal: bool) -> Finding {
     let remote = if around.is_remote { ", over SSH" } else { "" };
     let text = format!("{}{inside}{remote}, {colours}, {charset}", name(around.emulator));
     if !is_terminal {
-        return Finding::ok(
+        return Finding::note(
             "terminal",
             format!("stdin or stdout is not a terminal, so the screen cannot open here (environment: {text})"),
         );

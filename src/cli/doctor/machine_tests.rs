@@ -19,7 +19,7 @@ fn a_terminal_is_judged_by_its_capabilities() {
     let screen = |term| read(&[("TERM", term), ("STY", "1.pts"), ("LANG", "C.UTF-8")]);
     assert_eq!(judge_terminal(&screen("screen"), true).level, Level::Warning);
     assert_eq!(judge_terminal(&screen("screen-256color"), true).level, Level::Ok);
-    assert_eq!(judge_terminal(&read(&[("TERM", "dumb")]), false).level, Level::Ok);
+    assert_eq!(judge_terminal(&read(&[("TERM", "dumb")]), false).level, Level::Note);
 }
 
 #[test]

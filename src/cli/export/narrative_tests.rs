@@ -32,6 +32,7 @@ fn result(id: &str, content: Content) -> ToolResult {
         background: None,
         ended: None,
         cwd: None,
+        permission: None,
         duration_ms: 7,
     }
 }

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use crate::base::text;
+use crate::cli::local_time;
 use crate::model::ask::AnsweredBy;
 use crate::model::content::Content;
 use crate::model::event::{Attempt, Body, Event, Exit, InterruptReason, StopReason, TaskChanged, Verdict};
 use crate::model::message::MessageSource;
+use crate::model::tool_words;
 use crate::tools::names;
 
 /// Maximum lines of content per event. `--json` prints all of it.
@@ -14,7 +16,7 @@ const SHOWN_LINES: usize = 12;
 
 pub fn lines(event: &Event) -> Vec<String> {
     let (head, body) = describe(&event.body);
-    let mut lines = vec![format!("{}  {head}", event.ts.to_seconds_string())];
+    let mut lines = vec![format!("{}  {head}", local_time::moment(event.ts))];
     let total = body.lines().count();
     lines.extend(body.lines().take(SHOWN_LINES).map(|line| format!("    {line}")));
     if total > SHOWN_LINES {
@@ -40,7 +42,7 @@ pub fn describe(body: &Body) -> (String, String) {
         Body::AssistantText(answer) => ("agent".to_owned(), answer.text.clone()),
         Body::Thinking(thought) if thought.redacted.is_some() => short("thinking (hidden by the provider)"),
         Body::Thinking(thought) => ("thinking".to_owned(), thought.text.clone()),
-        Body::ToolCall(call) => (format!("calls {}", names::display_name(&call.name)), call.input.as_str().to_owned()),
+        Body::ToolCall(call) => (tool_words::sentence(call), tool_words::arguments(call)),
         Body::ToolResult(result) => {
             let state = if result.is_error { "failed" } else { "returned" };
             let shown = match &result.content {

@@ -1,6 +1,7 @@
 //! The entries of the table, by topic.
 
 use super::{Key, Kind, Names, Rule};
+use crate::permit::List;
 
 const SPENDS: &str = "it decides whose account pays and which provider sees the code";
 const REACHES: &str = "it holds credentials and addresses";
@@ -104,6 +105,12 @@ pub const KEYS: &[Key] = &[
         .or("false")
         .user_only(COUNTS),
     Key::new(
+        "permissions",
+        Kind::Object { fields: PERMISSIONS, rule: Rule::None },
+        r#"{"mode": "edits", "allow": ["bash(cargo test *)"], "deny": ["read(~/.ssh/**)"]}"#,
+        "What agents may do without asking. The lists of all files add up; a repository's `allow` does nothing until you add its rules to your own settings, and its `mode` counts only if it is stricter.",
+    ),
+    Key::new(
         "mcpServers",
         Kind::Map {
             placeholder: "name",
@@ -202,6 +209,13 @@ pub const KEYS: &[Key] = &[
     )
     .user_only(RUNS),
     Key::new(
+        "serve",
+        Kind::Object { fields: SERVE, rule: Rule::None },
+        r#"{"http": "7878"}"#,
+        "How the server of a project can be reached.",
+    )
+    .user_only(REACHES),
+    Key::new(
         "sessionKeep",
         Kind::Whole { min: 1, max: u32::MAX as u64 },
         "200",
@@ -216,12 +230,62 @@ pub const KEYS: &[Key] = &[
     )
     .or(r#""sync""#)
     .user_only(KEEPS),
+    Key::new(
+        "onHangup",
+        Kind::Choice(&["continue", "stop"]),
+        r#""stop""#,
+        "What agents do when the terminal is closed or the connection to it is lost: `continue` without a screen, or `stop`.",
+    )
+    .or(r#""continue""#)
+    .user_only(CHOOSES),
 ];
 
 /// Keys about the file itself. They are validated, and never merged.
 pub const FILE_KEYS: &[Key] = &[
     Key::new("version", Kind::Whole { min: 1, max: u64::MAX }, "1", "The format of the file. Always 1."),
     Key::new("$schema", Kind::Free, r#""./config.schema.json""#, "The path of the JSON Schema, for editors."),
+];
+
+const PERMISSIONS: &[Key] = &[
+    Key::new(
+        "mode",
+        Kind::Choice(&[
+            "ask",
+            "edits",
+            "sandboxed",
+            "plan",
+            "refuse",
+            "bypass",
+            "delegate",
+            "default",
+            "acceptEdits",
+            "dontAsk",
+            "bypassPermissions",
+        ]),
+        r#""edits""#,
+        "The permission mode of agents. Default: what no rule mentions is granted.",
+    ),
+    Key::new(
+        "allow",
+        Kind::List(&Kind::PermissionRule(List::Allow)),
+        r#"["bash(cargo test *)", "edit(src/**)"]"#,
+        "Calls that need no permission.",
+    )
+    .or("[]"),
+    Key::new(
+        "ask",
+        Kind::List(&Kind::PermissionRule(List::Ask)),
+        r#"["bash(git push *)"]"#,
+        "Calls that need your permission in every mode.",
+    )
+    .or("[]"),
+    Key::new(
+        "deny",
+        Kind::List(&Kind::PermissionRule(List::Deny)),
+        r#"["read(~/.ssh/**)", "bash(gh release *)"]"#,
+        "Calls that are refused in every mode.",
+    )
+    .or("[]"),
 ];
 
 const AUTH_GROUP: &[Key] = &[
@@ -301,6 +365,13 @@ const MCP_SERVER: &[Key] = &[
     .or("60000"),
     Key::new("disabled", Kind::Flag, "true", "Disables the server without removing it.").or("false"),
 ];
+
+const SERVE: &[Key] = &[Key::new(
+    "http",
+    Kind::Text,
+    r#""7878""#,
+    "The port or address where it serves HTTP, as with `--http`. Without TLS only on this machine. Default: none.",
+)];
 
 const NOTIFY: &[Key] = &[
     Key::new("desktop", Kind::Flag, "true", "Show a desktop notification through the terminal.").or("true"),

@@ -11,7 +11,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use tokio::sync::mpsc;
 
 use super::{Assignment, Backend, Capabilities, Preflight, PreparedRun, RunRequest};
-use crate::agent::driver::{FileSnapshotter, RunSetup, WhenIdle, drive};
+use crate::agent::driver::{FileSnapshotter, RunSetup, drive};
 use crate::agent::machine::Limits;
 use crate::agent::prompt::{self, TaskBrief};
 use crate::agent::segment::WorktreePreparer;
@@ -112,8 +112,6 @@ fn setup(
     } = request;
     let Assignment { order, profile } = assignment.as_ref();
     let node = &order.node;
-    // Events reach the engine through the store, in the order of the file.
-    let (events, _) = mpsc::unbounded_channel();
     let brief = TaskBrief {
         task: node.id,
         title: node.title.clone(),
@@ -169,9 +167,7 @@ fn setup(
         budget,
         ids,
         clock,
-        events,
         completions: tools.completions,
-        when_idle: WhenIdle::Exit,
     };
     (setup, inbox)
 }

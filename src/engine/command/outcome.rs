@@ -9,7 +9,7 @@ use crate::engine::review::{DraftedConflicts, MergeStrategy, RewindScope};
 use crate::model::Image;
 
 /// The outcome of a command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Done,
@@ -89,7 +89,7 @@ pub enum Outcome {
 }
 
 /// Whether a new task has started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StartOutcome {
     Yes,
@@ -102,7 +102,7 @@ pub enum StartOutcome {
 }
 
 /// The archived parts of a removed worktree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ArchivedWork {
     /// Unmerged work is in the task's archive.
     pub archived: bool,
@@ -113,7 +113,7 @@ pub struct ArchivedWork {
 }
 
 /// A restored worktree, and the state of its uncommitted changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RestoredWorktree {
     Clean,
@@ -124,7 +124,7 @@ pub enum RestoredWorktree {
 }
 
 /// A deleted task that was restored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RevivedTask {
     pub title: String,
     /// The title of the parent task.

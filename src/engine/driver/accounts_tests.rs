@@ -19,7 +19,7 @@ fn runs_before_and_after_a_change_of_the_limit_share_an_account() {
     before.spend(MicroUsd(150));
     after.spend(MicroUsd(50));
     for budget in [&mut before, &mut after] {
-        let verdict = budget.reserve(MicroUsd(1));
+        let verdict = budget.reserve(MicroUsd(1), &[]);
         assert_eq!(
             verdict,
             BudgetVerdict::Refused { scope: BudgetScope::Subtree, spent: MicroUsd(200), limit: MicroUsd(200) }
@@ -31,13 +31,13 @@ fn runs_before_and_after_a_change_of_the_limit_share_an_account() {
 fn a_changed_or_removed_limit_applies_at_once() {
     let (mut accounts, task) = (Accounts::default(), task());
     let mut budget = accounts.budget(&[order(task, 100, 100)]);
-    assert!(matches!(budget.reserve(MicroUsd(1)), BudgetVerdict::Refused { .. }));
+    assert!(matches!(budget.reserve(MicroUsd(1), &[]), BudgetVerdict::Refused { .. }));
     accounts.set_limit(task, Some(MicroUsd(1_000)));
-    assert_eq!(budget.reserve(MicroUsd(1)), BudgetVerdict::Granted);
+    assert_eq!(budget.reserve(MicroUsd(1), &[]), BudgetVerdict::Granted);
     accounts.set_limit(task, Some(MicroUsd(50)));
-    assert!(matches!(budget.reserve(MicroUsd(1)), BudgetVerdict::Refused { .. }));
+    assert!(matches!(budget.reserve(MicroUsd(1), &[]), BudgetVerdict::Refused { .. }));
     accounts.set_limit(task, None);
-    assert_eq!(budget.reserve(MicroUsd(1)), BudgetVerdict::Granted);
+    assert_eq!(budget.reserve(MicroUsd(1), &[]), BudgetVerdict::Granted);
 }
 
 #[test]
@@ -47,10 +47,10 @@ fn the_recorded_cost_replaces_the_balance_only_without_a_running_spender() {
     first.spend(MicroUsd(90));
     // A task was moved below, with its cost. The engine does not know yet what the first run spent.
     let mut second = accounts.budget(&[order(task, 100, 95)]);
-    assert!(matches!(second.reserve(MicroUsd(1)), BudgetVerdict::Low { spent: MicroUsd(95), .. }));
+    assert!(matches!(second.reserve(MicroUsd(1), &[]), BudgetVerdict::Low { spent: MicroUsd(95), .. }));
     drop(accounts.budget(&[order(task, 100, 10)]));
-    assert!(matches!(second.reserve(MicroUsd(1)), BudgetVerdict::Low { spent: MicroUsd(95), .. }));
+    assert!(matches!(second.reserve(MicroUsd(1), &[]), BudgetVerdict::Low { spent: MicroUsd(95), .. }));
     drop((first, second));
     let mut alone = accounts.budget(&[order(task, 100, 10)]);
-    assert_eq!(alone.reserve(MicroUsd(1)), BudgetVerdict::Granted, "the task was moved elsewhere, with its cost");
+    assert_eq!(alone.reserve(MicroUsd(1), &[]), BudgetVerdict::Granted, "the task was moved elsewhere, with its cost");
 }

@@ -47,7 +47,9 @@ pub(super) async fn run_job(ctx: &Arc<EngineContext>, task: TaskId, job: Job) ->
             let result = found.map(|found| CatchUpPreview { behind: found.behind, conflicts: found.conflicts });
             JobOutcome::CatchUpPreviewed { result: result.map_err(Fault::from), then }
         }
-        Job::Rewind { rewind: job, then } => JobOutcome::Rewound { result: rewind(ctx, task, job).await, then },
+        Job::Rewind { rewind: job, then } => {
+            JobOutcome::Rewound { result: rewind(ctx, task, job).await, then: Box::new(then) }
+        }
         Job::Fork { from, at, place, title, description, then } => {
             JobOutcome::Forked { result: fork(ctx, task, &from, at, place, title, description).await, then }
         }

@@ -124,6 +124,7 @@ impl Driver {
         let now = self.ctx.clock.now();
         for live in shown {
             let is_relevant = self.streams.entry(task).or_default().concerns_machine(now, &live);
+            self.live_turns.on_live(task, &live);
             let update = Update::Live { task, live };
             self.ctx.feed.publish(&update);
             if let Update::Live { live, .. } = update

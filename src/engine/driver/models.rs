@@ -22,6 +22,8 @@ use crate::provider::{ApiError, Catalogue, Credential, ListedModel, ModelInfo, P
 const DEFAULT_ANTHROPIC: &str = "claude-sonnet-4-6";
 const DEFAULT_OPENAI: &str = "gpt-5.2";
 const SCRIPTED: &str = "scripted";
+/// How many known models an error about an unknown one lists.
+const SUGGESTED_MODELS: usize = 5;
 /// The properties of a scripted model. It costs nothing.
 const SCRIPTED_FACTS: ModelInfo = ModelInfo { window: 200_000, max_output: 32_000, prices: None };
 
@@ -159,7 +161,13 @@ impl Models {
             return Ok(self.scripted_model(provider, model, Some(name)));
         }
         let (catalogue, late_catalogue) = self.catalogue(name, model, &provider).await;
-        let facts = catalogue.facts(model).map_err(|error| Fault::config(error.to_string()))?;
+        let facts = catalogue.facts(model).map_err(|error| {
+            let fault = Fault::config(error.to_string());
+            match catalogue.most_similar(model, SUGGESTED_MODELS).join(", ") {
+                names if names.is_empty() => fault,
+                names => fault.hint(format!("models that are known: {names}")),
+            }
+        })?;
         Ok(ChosenModel {
             provider,
             gate: self.gates.of(name),

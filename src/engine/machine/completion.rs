@@ -216,7 +216,7 @@ impl Machine {
         self.record_result(now, task, notified.verdict, notified.result.clone());
     }
 
-    /// Restores the status of a finished task that was woken only to be compacted.
+    /// Restores the status of a finished task that was woken only to be compacted, or whose agent only answered.
     pub(super) fn restore_finished_status(&mut self, now: Timestamp, task: TaskId) {
         let Some(runtime) =
             self.runtimes.get(&task).filter(|runtime| !runtime.slot.has_run() && !runtime.completion.is_under_way())
@@ -228,7 +228,8 @@ impl Machine {
             || runtime.state.messages.iter().any(|message| runtime.state.is_woken_by(message));
         // The last result in the tree counts: a failed launch may be later than the last run.
         let recorded = self.tree.get(task).and_then(|node| node.results.last()).map(|result| result.verdict);
-        let verdict = runtime.state.turns.last_exit.as_ref().and_then(verdict).map(|last| recorded.unwrap_or(last));
+        let ended = runtime.state.turns.last_exit.as_ref().and_then(verdict).map(|last| recorded.unwrap_or(last));
+        let verdict = ended.or_else(|| self.verdict_before_answer(task));
         let (Some(verdict), false, Some(Status::InProgress)) = (verdict, has_more_work, self.status(task)) else {
             return;
         };
@@ -238,10 +239,19 @@ impl Machine {
         self.set_notified(task);
         let edited = self.tree.edit(task, |node| {
             node.status = status_of(verdict);
+            node.woken_from = None;
             node.updated_at = now;
         });
         debug_assert!(edited.is_ok(), "its status was looked at a moment ago");
         self.commit([task], SaveContinuation::Completed(task));
+    }
+
+    /// Returns the verdict of a finished task whose agent was woken, ended its turn with words and started nothing.
+    fn verdict_before_answer(&self, task: TaskId) -> Option<Verdict> {
+        let verdict = self.tree.get(task)?.woken_from?;
+        let was_cut_short = self.state(task)?.turns.last_exit.is_some();
+        let goes_on = was_cut_short || self.has_work(task) || self.queue.contains(&task) || self.has_work_below(task);
+        (!goes_on).then_some(verdict)
     }
 
     fn record_result(&mut self, now: Timestamp, task: TaskId, verdict: Verdict, result: String) {
@@ -254,6 +264,7 @@ impl Machine {
         self.set_notified(task);
         let edited = self.tree.edit(task, |node| {
             node.status = status_of(verdict);
+            node.woken_from = None;
             node.results.push(TaskResult { verdict, result, at: now });
             node.updated_at = now;
         });
@@ -262,7 +273,7 @@ impl Machine {
     }
 }
 
-fn status_of(verdict: Verdict) -> Status {
+pub(super) fn status_of(verdict: Verdict) -> Status {
     match verdict {
         Verdict::Passed => Status::Passed,
         Verdict::Failed => Status::Failed,

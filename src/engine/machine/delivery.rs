@@ -318,8 +318,8 @@ impl Machine {
             return Err(Fault::user("nothing to send: the message is empty"));
         }
         let delivery = self.possible_delivery(task, mode);
-        let message =
-            Message { images: outgoing.images, delivery, ..self.message(now, MessageSource::User, outgoing.text) };
+        let Outgoing { text, images, key } = outgoing;
+        let message = Message { images, delivery, key, ..self.message(now, MessageSource::User, text) };
         let forwarded = message.body.clone();
         let outcome = self.sent_outcome(task, message.id);
         let with = self.withdraw_review(task, "the user sent a message instead");

@@ -21,6 +21,7 @@ use crate::model::run::{Ending, RunCommand};
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
 use crate::model::{Live, Project};
+use crate::permit::ProfileMode;
 use crate::tools::mcp::ToolChange;
 
 /// Correlates an effect with the input that reports its result. Assigned by the machine.
@@ -337,6 +338,8 @@ pub struct LaunchOrder {
     pub place: Option<WorktreeLocation>,
     /// Whether the agent may create sub tasks.
     pub may_delegate: bool,
+    /// What the profiles say about the permission mode, from the root down to the task.
+    pub permission_modes: Vec<ProfileMode>,
     /// Every budget that applies, with what was spent of it.
     pub accounts: Vec<BudgetLimit>,
     pub hook: HookPolicy,

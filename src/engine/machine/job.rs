@@ -78,7 +78,7 @@ pub enum JobOutcome {
     Merged { then: PendingMerge, result: Result<MergeResult, Fault> },
     MergeUndone { then: PendingUndo, result: Result<UndoneMerge, Fault> },
     CatchUpPreviewed { then: PendingCatchUp, result: Result<CatchUpPreview, Fault> },
-    Rewound { then: PendingRewind, result: Result<RewindOutcome, Fault> },
+    Rewound { then: Box<PendingRewind>, result: Result<RewindOutcome, Fault> },
     Forked { then: PendingFork, result: Result<(), Fault> },
     Measured { task: TaskId, diff: Option<DiffStat> },
 }

@@ -208,6 +208,7 @@ impl Machine {
         let Some(status) = status else { return self.finish_work(now, pending.command, task, Ok(outcome)) };
         let _ = self.tree.edit(task, |node| {
             node.status = status;
+            node.woken_from = None;
             node.updated_at = now;
         });
         let then = match pending.command {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::base::{Fault, MessageId, TaskId, Timestamp};
+use crate::engine::machine::completion::status_of;
 use crate::engine::machine::delivery::DeliveryPlan;
 use crate::engine::machine::slot::DiskHealth;
 use crate::engine::machine::{AppendContinuation, Effect, Machine, Timer};
@@ -44,8 +45,8 @@ impl Machine {
             _ if stopped => self.record_stop(task),
             Ok(Ending::Idle) => {
                 self.reconsider(now, task);
-                self.restore_finished_status(now, task);
                 self.report_idle_task(now, task);
+                self.restore_finished_status(now, task);
             }
             Ok(Ending::Exited(Exit::Interrupted(reason))) => self.on_interrupted(now, task, &reason),
             Err(fault) => self.on_disk_error(now, task, SESSION_WRITE_FAILED, &fault.message),
@@ -103,7 +104,7 @@ impl Machine {
     }
 
     /// Notifies the parent of an agent that is idle without having called done and waits for nothing: nothing else
-    /// would wake it.
+    /// would wake it. Not if the agent answered the user, who sees it: the parent did not wait for that.
     fn report_idle_task(&mut self, now: Timestamp, task: TaskId) {
         let Some(node) = self.tree.get(task) else { return };
         let Some(above) = node.parent.filter(|_| node.status == Status::InProgress) else { return };
@@ -117,16 +118,33 @@ impl Machine {
             || self.pending_reply_from(task).is_some()
             || !runtime.state.asks.is_empty()
             || self.has_work_below(task);
-        if waits || runtime.state.turns.exit().is_some() {
+        if waits || runtime.state.turns.exit().is_some() || runtime.state.replies.user_spoke_last() {
             return;
         }
-        let body = format!(
-            "The sub task \"{}\" ({}) ended its turn without calling done and sleeps. Nothing below it is at work. Tell it \
-             what to do next, or close it.",
-            node.title, node.id
-        );
+        let body = match node.woken_from {
+            // The parent has the answer to what it asked.
+            Some(_) if self.has_heard_from(above, task) => return,
+            Some(verdict) => format!(
+                "The sub task \"{}\" ({}) ended its turn without calling done. It counts as {} as before.",
+                node.title,
+                node.id,
+                status_of(verdict)
+            ),
+            None => format!(
+                "The sub task \"{}\" ({}) ended its turn without calling done and sleeps. Nothing below it is at work. \
+                 Tell it what to do next, or close it.",
+                node.title, node.id
+            ),
+        };
         let message = self.message(now, MessageSource::Notice, body);
         self.deliver(above, message, DeliveryPlan::default(), AppendContinuation::Nothing);
+    }
+
+    /// Returns true if `above` got a message since the last one to `task`.
+    fn has_heard_from(&self, above: TaskId, task: TaskId) -> bool {
+        let received = self.state(task).and_then(|state| state.replies.last_received());
+        let since = |request| self.state(above).is_some_and(|state| state.replies.has_received_since(request));
+        received.is_some_and(since)
     }
 
     /// Returns true if a task below this one is in progress.

@@ -9,13 +9,14 @@ use crate::engine::machine::{
 };
 use crate::git::branch;
 use crate::model::AskKind;
-use crate::model::event::{AskWithdrawn, Body, Exit, InterruptReason};
+use crate::model::event::{AskWithdrawn, Body, Exit, InterruptReason, Verdict};
 use crate::model::fold::{LastExit, SessionState};
 use crate::model::live::Activity;
 use crate::model::resume;
 use crate::model::run::RunCommand;
-use crate::model::task::{Status, TaskNode};
+use crate::model::task::{Recurring, Status, TaskNode};
 use crate::model::work::DequeueReason;
+use crate::permit::ProfileMode;
 
 /// Where a task enters the queue for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl Machine {
         self.admit(now);
     }
 
-    fn has_work(&self, task: TaskId) -> bool {
+    pub(super) fn has_work(&self, task: TaskId) -> bool {
         let Some(state) = self.state(task) else { return false };
         let SessionState { asks, messages, decisions, turns, .. } = state;
         // A stopped task needs a message to resume, even if a background process of it has ended.
@@ -125,6 +126,14 @@ impl Machine {
             return self.launch(now, task);
         }
         let changed = self.tree.edit(task, |node| {
+            // A recurring run and a new goal for the root are work of their own, not answers.
+            let answers = node.recurring == Recurring::None && node.parent.is_some();
+            node.woken_from = match node.status {
+                Status::Passed if answers => Some(Verdict::Passed),
+                Status::Failed if answers => Some(Verdict::Failed),
+                Status::InProgress => node.woken_from,
+                Status::Draft | Status::Pending | Status::Passed | Status::Failed | Status::Closed => None,
+            };
             node.status = Status::InProgress;
             node.starting = false;
             node.updated_at = now;
@@ -156,6 +165,7 @@ impl Machine {
             above: node.parent.and_then(|above| Some((above, self.tree.get(above)?.title.clone()))),
             place: self.worktree_location(&node),
             may_delegate: self.tree.depth(task) < self.limits.max_depth as usize,
+            permission_modes: self.permission_modes(&node),
             accounts,
             hook: self.runtimes.get(&task).map(TaskRuntime::hook_policy).unwrap_or_default(),
             approvals: self.approvals.clone(),
@@ -163,6 +173,17 @@ impl Machine {
             node: TaskNode { budget: self.budget_of(&node), ..node },
         };
         self.out.push(Effect::Launch(Box::new(order)));
+    }
+
+    fn permission_modes(&self, node: &TaskNode) -> Vec<ProfileMode> {
+        // A profile that is missing or invalid prevents the launch of its own task.
+        let mode =
+            |node: &TaskNode| self.profiles.by_full_name(&node.profile).map(|usable| usable.profile.permission_mode());
+        let mut modes: Vec<ProfileMode> =
+            self.tree.ancestors(node.id).map(|above| mode(above).unwrap_or_default()).collect();
+        modes.reverse();
+        modes.push(mode(node).unwrap_or_default());
+        modes
     }
 
     /// Returns the worktree of a task, with the branch that its work goes into.

@@ -35,6 +35,7 @@ impl Machine {
             let facts = self.facts(node.id);
             TreeRow {
                 id: node.id,
+                number: node.number,
                 depth: self.tree.depth(node.id) - base,
                 status: node.status,
                 title: node.title.clone(),

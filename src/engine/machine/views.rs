@@ -10,15 +10,47 @@ use crate::engine::review::{BranchConflict, Drift};
 use crate::engine::snapshot::{DiffStat, ProjectView, Snapshot, TaskView, Wait};
 use crate::engine::stall;
 use crate::engine::work_queries::TaskLocation;
+use crate::model::live_turn::LiveTurns;
 use crate::model::resume;
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Facts;
 
+/// The last progress and the last wait of each task.
+#[derive(Debug, Default)]
+pub(super) struct KnownWaits {
+    progress: BTreeMap<TaskId, (Status, stall::TaskProgress)>,
+    waits: BTreeMap<TaskId, Wait>,
+}
+
 impl Machine {
+    /// Marks the tasks whose wait changed because another task started or came to rest.
+    pub(super) fn mark_changed_waits(&mut self) {
+        for task in &self.removed {
+            self.known_waits.progress.remove(task);
+            self.known_waits.waits.remove(task);
+        }
+        let mut any = !self.removed.is_empty();
+        for task in &self.changed {
+            let Some(status) = self.status(*task) else { continue };
+            let now = (status, self.task_progress(*task));
+            any |= self.known_waits.progress.insert(*task, now) != Some(now);
+        }
+        if !any {
+            return;
+        }
+        let resting = self.tree.all().filter(|node| node.status == Status::InProgress && !self.has_run(node.id));
+        let waits: BTreeMap<TaskId, Wait> = resting.filter_map(|node| Some((node.id, self.wait(node.id)?))).collect();
+        let before = std::mem::replace(&mut self.known_waits.waits, waits);
+        let known = before.keys().chain(self.known_waits.waits.keys()).copied();
+        let changed = known.filter(|task| before.get(task) != self.known_waits.waits.get(task));
+        let changed: Vec<TaskId> = changed.filter(|task| self.tree.get(*task).is_some()).collect();
+        self.changed.extend(changed);
+    }
+
     pub fn snapshot(&self) -> Snapshot {
         let project = self.project();
         let tasks = self.tree.all().filter_map(|node| self.view(node.id)).collect();
-        Snapshot { project, root: self.tree.root_id(), tasks, quiet: self.is_quiet() }
+        Snapshot { project, root: self.tree.root_id(), tasks, quiet: self.is_quiet(), live: LiveTurns::default() }
     }
 
     pub fn project(&self) -> ProjectView {
@@ -119,7 +151,8 @@ impl Machine {
     pub(super) fn facts(&self, task: TaskId) -> Facts {
         let Some(runtime) = self.runtimes.get(&task) else { return Facts::default() };
         let working = runtime.slot.is_at_work();
-        Facts { cost: runtime.state.usage.cost(), asks: runtime.state.asks.len(), working }
+        let stuck = matches!(self.wait(task), Some(Wait::Stalled { .. }));
+        Facts { cost: runtime.state.usage.cost(), asks: runtime.state.asks.len(), working, stuck }
     }
 
     fn wait(&self, task: TaskId) -> Option<Wait> {
@@ -157,11 +190,16 @@ impl Machine {
         open.max().map(|(_, above)| above)
     }
 
-    /// Replaces a stall of one task by the wait for a reply, if it asked an ancestor for one.
+    /// Replaces the wait of a task without sub tasks by the wait for a reply, if it asked an ancestor for one.
     fn wait_for_reply(&self, task: TaskId, wait: Option<Wait>) -> Option<Wait> {
         let Some(asked) = self.pending_reply_from(task) else { return wait };
+        let is_alone = match &wait {
+            Some(Wait::Stalled { chain, .. }) => chain.len() == 1,
+            Some(Wait::Idle) => true,
+            _ => false,
+        };
         match wait {
-            Some(Wait::Stalled { chain, .. }) if chain.len() == 1 => Some(match self.task_progress(asked) {
+            Some(_) if is_alone => Some(match self.task_progress(asked) {
                 stall::TaskProgress::Running | stall::TaskProgress::WaitsForUser => Wait::Task { task: asked },
                 stall::TaskProgress::Idle | stall::TaskProgress::Stopped => {
                     let reason = "the first waits for a reply from the second, which is idle";
@@ -172,7 +210,7 @@ impl Machine {
         }
     }
 
-    fn task_progress(&self, task: TaskId) -> stall::TaskProgress {
+    pub(super) fn task_progress(&self, task: TaskId) -> stall::TaskProgress {
         let Some(runtime) = self.runtimes.get(&task) else { return stall::TaskProgress::Idle };
         let is_measured = matches!(runtime.completion, CompletionState::Measuring);
         if runtime.slot.has_run() || is_measured || self.queue.contains(&task) || self.is_completing(task) {

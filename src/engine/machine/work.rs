@@ -104,7 +104,7 @@ impl Machine {
             JobOutcome::Merged { then, result } => self.on_merged(now, then, result),
             JobOutcome::MergeUndone { then, result } => self.on_merge_undone(now, &then, result),
             JobOutcome::CatchUpPreviewed { then, result } => self.on_catch_up_previewed(now, then, result),
-            JobOutcome::Rewound { then, result: Ok(outcome) } => self.on_files_rewound(now, then, outcome),
+            JobOutcome::Rewound { then, result: Ok(outcome) } => self.on_files_rewound(now, *then, outcome),
             JobOutcome::Rewound { then, result: Err(fault) } => self.on_rewind_failed(now, &then, fault),
             JobOutcome::Forked { then, result: Ok(()) } => self.on_fork_copied(then),
             JobOutcome::Forked { then, result: Err(fault) } => self.on_fork_failed(now, &then, fault),

@@ -13,7 +13,7 @@ fn agents_cannot_give_user_commands() {
     let (id, ask) = (MessageId::fresh(&rig.ids), AskId::fresh(&rig.ids));
     let text = || "a word".to_owned();
     let commands = [
-        Command::Send { task, message: Outgoing { text: text(), images: Vec::new() }, mode: Delivery::Steer },
+        Command::Send { task, message: Outgoing { text: text(), ..Outgoing::default() }, mode: Delivery::Steer },
         Command::Withdraw { task, messages: vec![id] },
         Command::Answer { task, ask, reply: AskReply::Text(text()) },
         Command::Restore { task },

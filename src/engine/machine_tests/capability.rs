@@ -11,7 +11,7 @@ fn delivered(can: Capabilities, wanted: Delivery) -> (Rig, Delivery) {
     rig.send(task, "work");
     rig.start(task);
     rig.effects.clear();
-    let message = Outgoing { text: "listen".to_owned(), images: Vec::new() };
+    let message = Outgoing { text: "listen".to_owned(), ..Outgoing::default() };
     rig.command(Command::Send { task, message, mode: wanted });
     let delivery = rig.messages(task).pop().unwrap().delivery;
     (rig, delivery)

@@ -94,7 +94,8 @@ fn an_idle_host_receives_its_merges_one_by_one_oldest_first() {
 
     rig.send(root, "work");
     rig.start(root);
-    let other = rig.make_asleep(root, "Other");
+    let other = rig.make_started(root, "Other");
+    rig.go_idle(other);
     merge(&mut rig, other, OnConflict::Refuse);
     merge(&mut rig, task, OnConflict::Refuse);
     rig.effects.clear();

@@ -1,6 +1,7 @@
 use super::*;
 use crate::base::ProjectId;
 use crate::engine::command::{ArchivedWork, MESSAGE_CHARS, StopScope, UNREAD_MESSAGES};
+use crate::engine::snapshot::Wait;
 use crate::model::ask::Approval;
 use crate::model::event::{MessagesConsumed, MessagesWithdrawn};
 use crate::model::run::RunCommand;
@@ -208,10 +209,95 @@ fn a_withdrawal_during_a_launch_is_decided_by_the_run() {
 fn an_agent_that_idles_without_done_is_reported_to_the_parent() {
     let mut rig = Rig::new();
     let root = rig.root();
-    let task = rig.make_asleep(root, "Task");
+    let task = rig.make_started(root, "Task");
+    rig.go_idle(task);
     let notices: Vec<_> =
         rig.messages(root).into_iter().filter(|message| message.from == MessageSource::Notice).collect();
     assert_eq!(notices.len(), 1);
     assert!(notices[0].body.contains("without calling done") && notices[0].body.contains(&task.to_string()));
     assert_eq!(rig.launched().last(), Some(&root));
+}
+
+#[test]
+fn an_answer_to_the_user_does_not_wake_the_parent() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    rig.send(root, "begin");
+    rig.start(root);
+    rig.go_idle(root);
+    let task = rig.make_started(root, "Task");
+    rig.go_idle(task);
+    rig.start(root);
+    rig.go_idle(root);
+    let told = rig.messages(root).len();
+    rig.effects.clear();
+    rig.send(task, "What is this?");
+    rig.start(task);
+    rig.go_idle(task);
+    let wakes = |message: &Message| message.from.wakes();
+    assert!(!rig.messages(root)[told..].iter().any(wakes), "{:?}", &rig.messages(root)[told..]);
+    assert_eq!(rig.launched(), [task], "only the task that was asked");
+    // It is visible as what needs the user, once.
+    assert!(matches!(&rig.view(task).waits, Some(Wait::Stalled { chain, .. }) if *chain == [task]));
+    assert_eq!(rig.view(root).waits, Some(Wait::Task { task }));
+}
+
+#[test]
+fn watchers_learn_of_a_wait_that_changes_because_of_another_task() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    rig.send(root, "begin");
+    rig.start(root);
+    let (idle, busy) = (rig.make_asleep(root, "Idle"), rig.make_busy(root, "Busy"));
+    rig.go_idle(root);
+    assert_eq!(rig.view(idle).waits, Some(Wait::Idle), "the root can go on with the other one");
+    rig.machine.take_changes();
+    rig.go_idle(busy);
+    assert!(matches!(rig.view(idle).waits, Some(Wait::Stalled { .. })), "{:?}", rig.view(idle).waits);
+    assert!(rig.machine.take_changes().0.contains(&idle));
+}
+
+#[test]
+fn a_finished_task_that_answers_stays_finished() {
+    for (exit, status) in [(Exit::DonePassed, Status::Passed), (Exit::DoneFailed, Status::Failed)] {
+        let mut rig = Rig::new();
+        let root = rig.root();
+        let task = rig.make_started(root, "Task");
+        rig.exit(task, &exit);
+        assert_eq!(rig.status(task), status);
+        rig.send(task, "Why this way?");
+        assert_eq!(rig.status(task), Status::InProgress, "it is at work");
+        rig.start(task);
+        rig.crash();
+        assert_eq!(rig.status(task), status, "a crash before its status is restored");
+        rig.send(task, "And the tests?");
+        rig.start(task);
+        rig.go_idle(task);
+        assert_eq!((rig.status(task), rig.view(task).waits), (status, None));
+        assert_eq!(rig.machine.tree().get(task).unwrap().results.len(), 1, "it reported once");
+    }
+}
+
+#[test]
+fn a_finished_task_that_starts_new_work_is_in_progress() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let task = rig.make_started(root, "Task");
+    rig.exit(task, &Exit::DonePassed);
+    rig.send(task, "Do more.");
+    rig.start(task);
+    rig.make_busy(task, "Below");
+    rig.go_idle(task);
+    assert_eq!(rig.status(task), Status::InProgress);
+}
+
+#[test]
+fn an_idle_task_can_be_closed() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    let task = rig.make_asleep(root, "Task");
+    assert_eq!(rig.status(task), Status::InProgress);
+    rig.effects.clear();
+    rig.command(Command::Close { task });
+    assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::RemoveWorktree { .. })), 1);
 }

@@ -12,8 +12,8 @@ use crate::engine::snapshot::TaskView;
 use crate::model::ask::{Approval, Ask};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{
-    AssistantText, Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, StopReason, TurnEnded,
-    VERSION, Verdict,
+    AssistantText, Body, Event, Exit, InterruptReason, MessagesConsumed, RunEnded, RunStarted, StopReason, ToolResult,
+    TurnEnded, VERSION, Verdict,
 };
 use crate::model::message::Delivery;
 use crate::model::run::Ending;
@@ -262,7 +262,7 @@ impl Rig {
     }
 
     pub fn send(&mut self, task: TaskId, text: &str) -> Option<Result<Outcome, Fault>> {
-        let message = Outgoing { text: text.to_owned(), images: Vec::new() };
+        let message = Outgoing { text: text.to_owned(), ..Outgoing::default() };
         self.command(Command::Send { task, message, mode: Delivery::Steer })
     }
 
@@ -284,6 +284,14 @@ impl Rig {
     pub fn make_asleep(&mut self, parent: TaskId, title: &str) -> TaskId {
         let task = self.make_busy(parent, title);
         self.go_idle(task);
+        task
+    }
+
+    /// Creates a task that the user started with a key, and whose agent is at work.
+    pub fn make_started(&mut self, parent: TaskId, title: &str) -> TaskId {
+        let task = self.make(parent, title);
+        self.command(Command::Resume { task });
+        self.start(task);
         task
     }
 
@@ -316,17 +324,22 @@ impl Rig {
             context_window: 1_000,
             estimated: false,
         };
+        let open = self.machine.state(task).map(|state| state.turns.open.clone()).unwrap_or_default();
+        let woken = open.iter().map(|call| ToolResult::unrun(call, "woken", false).into());
         let started = RunStarted { shape: ResumeShape::Fresh, profile: "p".to_owned(), model: "m".to_owned() };
         let turn = TurnId::fresh(&self.ids);
         self.run_writes(
             task,
-            vec![
-                started.into(),
-                MessagesConsumed { ids }.into(),
-                AssistantText { text: "Well.".to_owned() }.into(),
-                usage.into(),
-                TurnEnded { turn, stop: StopReason::EndTurn }.into(),
-            ],
+            [started.into()]
+                .into_iter()
+                .chain(woken)
+                .chain([
+                    MessagesConsumed { ids }.into(),
+                    AssistantText { text: "Well.".to_owned() }.into(),
+                    usage.into(),
+                    TurnEnded { turn, stop: StopReason::EndTurn }.into(),
+                ])
+                .collect(),
         );
     }
 

@@ -80,9 +80,9 @@ pub(super) fn answer(rig: &mut Rig, result: Result<JobAnswer, Fault>) {
         }
         (Job::PreviewCatchUp { then, .. }, Err(fault)) => JobOutcome::CatchUpPreviewed { then, result: Err(fault) },
         (Job::Rewind { then, .. }, Ok(JobAnswer::Rewound(outcome))) => {
-            JobOutcome::Rewound { then, result: Ok(outcome) }
+            JobOutcome::Rewound { then: Box::new(then), result: Ok(outcome) }
         }
-        (Job::Rewind { then, .. }, Err(fault)) => JobOutcome::Rewound { then, result: Err(fault) },
+        (Job::Rewind { then, .. }, Err(fault)) => JobOutcome::Rewound { then: Box::new(then), result: Err(fault) },
         (Job::Fork { then, .. }, Ok(JobAnswer::Forked)) => JobOutcome::Forked { then, result: Ok(()) },
         (Job::Fork { then, .. }, Err(fault)) => JobOutcome::Forked { then, result: Err(fault) },
         (Job::Measure { .. }, Ok(JobAnswer::Measured(diff))) => JobOutcome::Measured { task, diff },

@@ -8,15 +8,18 @@ use crate::base::{Fault, MicroUsd, TaskId};
 use crate::config::RepoFiles;
 use crate::config::recurring::RecurringPlan;
 use crate::engine::query::{AskRow, CostRow, CostsBy, List, TaskRow, TaskSummary};
+use crate::engine::session_view;
+use crate::engine::snapshot::TaskView;
+use crate::engine::stall::{self, TaskProgress};
 use crate::git::repo_file;
+use crate::model::address::AddressError;
 use crate::model::event::Body;
 use crate::model::fold::SessionState;
 use crate::model::task::Recurring;
-use crate::model::tree::LookupError;
 use crate::model::usage::Tokens;
 use crate::model::{TaskNode, Tree};
 use crate::store::tree_file::TreeFile;
-use crate::store::{RealDisk, StateCache};
+use crate::store::{EngineLock, RealDisk, StateCache};
 
 /// The content of the tree file.
 #[derive(Default)]
@@ -38,10 +41,10 @@ impl Queries {
 
     /// Returns the task that `name` identifies, in the tree or at least in the sessions.
     pub(super) fn find(&self, name: &str) -> Result<TaskId, Fault> {
-        let unknown = |error: LookupError| Fault::user(error.to_string()).hint("`mxd tree` lists the tasks");
+        let unknown = |error: AddressError| Fault::user(error.to_string()).hint("`mxd tree` lists the tasks");
         let found = match self.tree().map(|saved| saved.tree) {
             Ok(Some(tree)) => tree.find(name).map(|node| node.id).map_err(unknown),
-            Ok(None) => Err(unknown(LookupError::Unknown(name.to_owned()))),
+            Ok(None) => Err(unknown(AddressError::Unknown { words: name.to_owned(), similar: Vec::new() })),
             Err(fault) => Err(fault),
         };
         found.or_else(|fault| {
@@ -55,7 +58,7 @@ impl Queries {
         let Some(tree) = tree else { return Ok(List { rows: Vec::new(), warnings }) };
         // Only events after the cached state are read: a session can be hundreds of megabytes.
         let mut cache = self.state_cache();
-        let mut rows = Vec::new();
+        let mut sessions: BTreeMap<TaskId, (SessionState, TaskView)> = BTreeMap::new();
         for node in tree.all() {
             let state = match cache.summary(&self.sessions, node.id) {
                 Ok(summary) => summary.state,
@@ -64,19 +67,30 @@ impl Queries {
                     SessionState::default()
                 }
             };
-            rows.push(TaskRow {
+            let view = session_view::view(node.clone(), &state);
+            sessions.insert(node.id, (state, view));
+        }
+        let has_engine = EngineLock::holder(&self.folder().lock()).is_ok_and(|holder| holder.is_some());
+        let progress =
+            |task: TaskId| sessions.get(&task).map_or(TaskProgress::Idle, |(_, view)| session_view::progress(view));
+        let row = |node: &TaskNode| {
+            let (state, view) = sessions.get(&node.id)?;
+            let view = TaskView { waits: stall::wait(&tree, node.id, &progress), ..view.clone() };
+            Some(TaskRow {
                 depth: tree.depth(node.id),
+                state: session_view::state(&view, has_engine),
                 cost: state.usage.cost(),
                 unpriced: state.usage.is_lower_bound(),
                 tokens: state.usage.tokens().total(),
                 turns: state.turns.ended,
                 pending_messages: state.messages.len(),
                 asks: state.asks.len(),
-                queued_merge: state.work.queued,
+                queued_merge: state.work.queued.clone(),
                 schedule: self.schedule(node),
                 node: node.clone(),
-            });
-        }
+            })
+        };
+        let rows = tree.all().filter_map(row).collect();
         Ok(List { rows, warnings })
     }
 
@@ -118,7 +132,8 @@ impl Queries {
                         let row = rows.entry(key.clone()).or_insert_with(|| match by {
                             CostsBy::Task => {
                                 let name = node.map_or_else(String::new, |node| node.title.clone());
-                                CostRow { name, task: Some(task), ..CostRow::default() }
+                                let number = node.and_then(|node| node.number);
+                                CostRow { name, task: Some(task), number, ..CostRow::default() }
                             }
                             CostsBy::Model | CostsBy::Day => CostRow { name: key, ..CostRow::default() },
                         });

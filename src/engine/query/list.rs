@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::{MicroUsd, TaskId};
+use crate::engine::snapshot::{TaskState, TaskView};
 use crate::model::usage::Tokens;
 use crate::model::work::QueuedMerge;
-use crate::model::{Ask, TaskNode};
+use crate::model::{Ask, TaskNode, TaskNumber};
 
 /// A list, with warnings about data that could not be read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct List<T> {
     pub rows: Vec<T>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -16,11 +17,14 @@ pub struct List<T> {
 }
 
 /// A task of the tree with the totals of its session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskRow {
     #[serde(flatten)]
     pub node: TaskNode,
     pub depth: usize,
+    /// Its status, and while it is in progress what it does or waits for.
+    pub state: TaskState,
+    #[serde(rename = "cost_micro_usd", alias = "cost")]
     pub cost: MicroUsd,
     /// The price of some responses is unknown, so the cost is a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -37,8 +41,27 @@ pub struct TaskRow {
     pub schedule: Option<String>,
 }
 
+impl TaskRow {
+    /// Returns the row of a task whose session is empty.
+    pub fn of(node: TaskNode) -> Self {
+        Self {
+            state: TaskView::of(node.clone()).state(),
+            node,
+            depth: 0,
+            cost: MicroUsd::ZERO,
+            unpriced: false,
+            tokens: 0,
+            turns: 0,
+            pending_messages: 0,
+            asks: 0,
+            queued_merge: None,
+            schedule: None,
+        }
+    }
+}
+
 /// An open question to the user.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AskRow {
     pub task: TaskId,
     pub title: String,
@@ -47,19 +70,20 @@ pub struct AskRow {
 }
 
 /// A task, deleted or not, with the totals of its session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskSummary {
     pub project: String,
     pub task: TaskId,
     /// `None` if the task is no longer in the tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<TaskNode>,
+    #[serde(rename = "cost_micro_usd", alias = "cost")]
     pub cost: MicroUsd,
     pub tokens: u64,
 }
 
 /// How costs are grouped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CostsBy {
     Task,
@@ -68,17 +92,22 @@ pub enum CostsBy {
 }
 
 /// The cost of one task, model or day.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CostRow {
     /// The task's title, the model or the day. Empty for a deleted task.
     pub name: String,
     /// Set if costs are grouped by task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
+    /// Set if costs are grouped by task and the task is in the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<TaskNumber>,
     pub responses: u64,
     pub tokens: u64,
+    #[serde(rename = "cost_micro_usd", alias = "cost")]
     pub cost: MicroUsd,
     /// How many responses have no known price. If not 0, the cost is a lower bound.
+    #[serde(rename = "unpriced_responses", alias = "unpriced")]
     pub unpriced: u64,
 }
 

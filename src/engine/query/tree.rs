@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::base::{MicroUsd, TaskId};
 use crate::model::TaskNode;
 use crate::model::event::Verdict;
-use crate::model::task::{Recurring, Status};
+use crate::model::task::{Recurring, Status, TaskNumber};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "about", rename_all = "snake_case")]
 pub enum TreeQuery {
-    /// The task with this id, or the only one with this prefix.
+    /// The task that an address names: see [`crate::model::address`].
     Find { name: String },
     /// A task and everything below it, in tree order. `None` starts at the root.
     Rows { below: Option<TaskId> },
@@ -23,7 +23,7 @@ pub enum TreeQuery {
 }
 
 /// The answer to the [`TreeQuery`] of the same name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "about", content = "data", rename_all = "snake_case")]
 pub enum TreeAnswer {
     Find(TaskRef),
@@ -35,7 +35,7 @@ pub enum TreeAnswer {
 }
 
 /// The id, title and parent of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskRef {
     pub id: TaskId,
     pub title: String,
@@ -49,9 +49,11 @@ impl TaskRef {
 }
 
 /// A row of the tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TreeRow {
     pub id: TaskId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<TaskNumber>,
     /// The depth below the first row.
     pub depth: usize,
     pub status: Status,
@@ -63,7 +65,7 @@ pub struct TreeRow {
 }
 
 /// The details of a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskCard {
     /// With the effective budget.
     pub node: TaskNode,
@@ -72,14 +74,14 @@ pub struct TaskCard {
 }
 
 /// The tasks that match a search, best first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskHits {
     pub hits: Vec<TaskHit>,
     /// The number of matches, including those not in `hits`.
     pub total: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskHit {
     pub id: TaskId,
     pub status: Status,
@@ -89,7 +91,7 @@ pub struct TaskHit {
 }
 
 /// Why a task cannot be declared done yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unfinished {
     /// These sub tasks are in progress.

@@ -1,24 +1,23 @@
 //! Follows the tree file and the sessions of a project. Detects changes by size and modification time, then reads the
 //! new events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::base::{EventId, Fault, TaskId};
 use crate::config::Settings;
-use crate::engine::snapshot::{ProjectView, Snapshot, TaskView};
+use crate::engine::session_view;
+use crate::engine::snapshot::{ProjectView, Snapshot, TaskView, Wait};
+use crate::engine::stall::{self, TaskProgress};
 use crate::engine::update::Update;
-use crate::model::conversation::Role;
-use crate::model::fold::SessionState;
-use crate::model::live::Activity;
-use crate::model::task::{Status, TaskNode};
+use crate::model::live_turn::LiveTurns;
+use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
 use crate::model::{Event, Project};
 use crate::store::tree_file::TreeFile;
 use crate::store::{RealDisk, Sessions, StateCache, StoreError};
-use crate::tools::names;
 
 /// How many new events of a session are sent one by one. If there are more, the watcher gets `Resync`.
 const MAX_EVENTS: usize = 500;
@@ -66,7 +65,7 @@ impl FileFollower {
     pub(super) fn snapshot(&self) -> Snapshot {
         let project = ProjectView::set_up(&self.project, &self.settings);
         let tasks = self.tree.all().filter_map(|node| Some(self.known.get(&node.id)?.view.clone())).collect();
-        Snapshot { project, root: self.tree.root_id(), tasks, quiet: false }
+        Snapshot { project, root: self.tree.root_id(), tasks, quiet: false, live: LiveTurns::default() }
     }
 
     /// Returns what changed since the last call.
@@ -90,20 +89,51 @@ impl FileFollower {
             self.known.remove(&task);
             updates.push(Update::Removed { task });
         }
+        let mut changed = BTreeSet::new();
         for node in nodes {
+            let task = node.id;
             match self.poll_task(node, &mut updates) {
-                Ok(()) => {}
+                Ok(true) => drop(changed.insert(task)),
+                Ok(false) => {}
                 Err(error) => tracing::warn!(%error, "a session could not be read; will retry"),
+            }
+        }
+        if !changed.is_empty() || !updates.is_empty() {
+            changed.extend(self.update_waits());
+        }
+        for task in changed {
+            if let Some(known) = self.known.get(&task) {
+                updates.push(Update::Task { task: Box::new(known.view.clone()) });
             }
         }
         updates
     }
 
-    fn poll_task(&mut self, node: TaskNode, updates: &mut Vec<Update>) -> Result<(), StoreError> {
+    /// Determines what each task waits for, which depends on the others. Returns the tasks whose wait changed.
+    fn update_waits(&mut self) -> Vec<TaskId> {
+        let waits: Vec<(TaskId, Option<Wait>)> = {
+            let progress = |task| match self.known.get(&task) {
+                Some(known) => session_view::progress(&known.view),
+                None => TaskProgress::Idle,
+            };
+            self.known.keys().map(|task| (*task, stall::wait(&self.tree, *task, &progress))).collect()
+        };
+        let mut changed = Vec::new();
+        for (task, wait) in waits {
+            if let Some(known) = self.known.get_mut(&task).filter(|known| known.view.waits != wait) {
+                known.view.waits = wait;
+                changed.push(task);
+            }
+        }
+        changed
+    }
+
+    /// Reads what is new of a task. Returns true if there is something.
+    fn poll_task(&mut self, node: TaskNode, updates: &mut Vec<Update>) -> Result<bool, StoreError> {
         let task = node.id;
         let now = stamp(&self.sessions.path(task));
         let view = match self.known.get(&task) {
-            Some(known) if known.stamp == now && known.view.node == node => return Ok(()),
+            Some(known) if known.stamp == now && known.view.node == node => return Ok(false),
             Some(known) if known.stamp == now => TaskView { node, ..known.view.clone() },
             known => {
                 let head = known.and_then(|known| known.head);
@@ -111,16 +141,15 @@ impl FileFollower {
                 if known.is_some() {
                     updates.extend(self.new_events(task, head)?);
                 }
-                let view = view(node, &summary.state);
+                let view = session_view::view(node, &summary.state);
                 self.known.insert(task, FollowedTask { stamp: now, head: summary.head, view: view.clone() });
                 view
             }
         };
         if let Some(known) = self.known.get_mut(&task) {
-            known.view = view.clone();
+            known.view = view;
         }
-        updates.push(Update::Task { task: Box::new(view) });
-        Ok(())
+        Ok(true)
     }
 
     /// Returns the events after `head`, or `Resync` if there are too many.
@@ -133,26 +162,6 @@ impl FileFollower {
         let new = page.events.into_iter().filter(is_new);
         Ok(new.map(|event| Update::Event { task, event: Arc::new(event) }).collect())
     }
-}
-
-/// Returns the view of a task whose run is in another process. Derives its activity from its session.
-fn view(node: TaskNode, state: &SessionState) -> TaskView {
-    let turns = &state.turns;
-    let only_yields =
-        turns.open.iter().all(|call| names::split(&names::canonical(&call.name)) == Some((names::OWN, names::YIELD)));
-    let activity = if node.status != Status::InProgress || turns.last_exit.is_some() {
-        Activity::Idle
-    } else if !state.asks.is_empty() {
-        Activity::Waiting
-    } else if !only_yields {
-        Activity::Tool
-    } else if turns.open.is_empty() && turns.last_role == Some(Role::User) {
-        Activity::Thinking
-    } else {
-        Activity::Idle
-    };
-    let alive = node.status == Status::InProgress && turns.last_exit.is_none();
-    TaskView { activity, alive, since: state.activity.at, ..TaskView::from_session(node, state) }
 }
 
 fn load(path: &Path) -> Result<Option<Tree>, Fault> {

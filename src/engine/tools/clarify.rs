@@ -18,10 +18,10 @@ pub(super) struct Clarify(pub(super) AgentPort);
 pub(super) struct Input {
     /// One line, understood without your conversation: what you need to know.
     question: String,
-    /// What the person should know to decide: what you found, what follows from each way.
+    /// What the user should know to decide: what you found, what follows from each way.
     #[serde(default)]
     detail: Option<String>,
-    /// Answers to choose from, a few words each. The person may also say something else.
+    /// Answers to choose from, a few words each. The user may also say something else.
     #[serde(default)]
     choices: Vec<String>,
     /// What you would do without an answer. It is taken if nobody answers in time; without one, you wait for ever.
@@ -38,7 +38,7 @@ fn blocks() -> bool {
 
 impl Handler for Clarify {
     const NAME: &'static str = names::CLARIFY;
-    const DESCRIPTION: &'static str = "Asks the person something that only they can decide: what is wanted, which of \
+    const DESCRIPTION: &'static str = "Asks the user something that only they can decide: what is wanted, which of \
         two readings is meant, whether a risk may be taken. One question per call, asked early: a guess that is wrong \
         costs more than the wait. The answer comes as a message. After a question that blocks call yield; otherwise \
         go on with what does not depend on it. What the code says, look up; what the task above knows, ask it with \
@@ -66,11 +66,11 @@ impl Handler for Clarify {
             self.0.command(command).await?;
             let text = match mode {
                 AskMode::Blocks => {
-                    "The question was put to the person. Call yield now: the answer wakes you. Do not go on with what \
+                    "The question was put to the user. Call yield now: the answer wakes you. Do not go on with what \
                      depends on it."
                 }
                 AskMode::Continues => {
-                    "The question was put to the person. Go on with what does not depend on it; the answer comes as a \
+                    "The question was put to the user. Go on with what does not depend on it; the answer comes as a \
                      message."
                 }
             };

@@ -43,7 +43,7 @@ pub(super) struct Input {
     /// you make it ready. Default now.
     #[serde(default)]
     start: Start,
-    /// The task it goes below, in your own sub tree: an id or the start of one. That task, not you, is told what came
+    /// The task it goes below, in your own sub tree: a number (#12), an id or the start of one. That task, not you, is told what came
     /// of it. Default: yours.
     #[serde(default)]
     parent: Option<String>,
@@ -55,7 +55,7 @@ pub(super) struct Input {
     /// The profile of the agent that does it, one of those you were told of. Default: the usual one.
     #[serde(default)]
     profile: Option<String>,
-    /// A mark for the person. red: bug. blue: feature. green: clean-up. yellow: speed. purple: research. gray: chore.
+    /// A mark for the user. red: bug. blue: feature. green: clean-up. yellow: speed. purple: research. gray: chore.
     #[serde(default)]
     colour: Option<fields::Colour>,
     /// For the root only: the task recurs. reset: each run starts with an empty conversation. continue: it continues

@@ -15,7 +15,7 @@ pub(super) struct DeleteTask(pub(super) AgentPort);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// The task: its id or the start of it.
+    /// The task: its number (#12), its id or the start of it.
     task: String,
 }
 

@@ -91,7 +91,7 @@ fn unfinished_reason(unfinished: &Unfinished) -> String {
             )
         }
         Unfinished::Questions(asks) => format!(
-            "{asks} of your questions to the person {} not answered yet. Call yield and wait for the answer.",
+            "{asks} of your questions to the user {} not answered yet. Call yield and wait for the answer.",
             if *asks == 1 { "is" } else { "are" }
         ),
     }

@@ -50,8 +50,8 @@ async fn a_refusal_of_the_engine_comes_before_uncommitted_changes() {
     let below = TaskRef { id: id("01JZ"), title: "Below".to_owned(), parent: None };
     let answers = [
         (Ok(Some(Unfinished::SubTasks(vec![below]))), format!("still in progress: \"Below\" ({}).", id("01JZ"))),
-        (Ok(Some(Unfinished::Questions(1))), "1 of your questions to the person is not".to_owned()),
-        (Ok(Some(Unfinished::Questions(2))), "2 of your questions to the person are not".to_owned()),
+        (Ok(Some(Unfinished::Questions(1))), "1 of your questions to the user is not".to_owned()),
+        (Ok(Some(Unfinished::Questions(2))), "2 of your questions to the user are not".to_owned()),
         (Err(Fault::environment("shutting down")), "shutting down".to_owned()),
     ];
     for (engine, wanted) in answers {

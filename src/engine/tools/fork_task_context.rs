@@ -15,7 +15,7 @@ pub(super) struct ForkTaskContext(pub(super) AgentPort);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// The sub task that gets the copy, yours or one below it, without a conversation yet: its id or the start of it.
+    /// The sub task that gets the copy, yours or one below it, without a conversation yet: its number (#12), its id or the start of it.
     task: String,
     /// Whose conversation is copied: any task that has one, also one that is finished or closed. Default: yours.
     #[serde(default)]

@@ -14,7 +14,7 @@ pub(super) struct GetTask(pub(super) AgentPort);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// The task, anywhere in the tree: its id or the start of it.
+    /// The task, anywhere in the tree: its number (#12), its id or the start of it.
     task: String,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct GetTree(pub(super) AgentPort);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// Only this task and what is below it: its id or the start of it. Default: the whole tree.
+    /// Only this task and what is below it: its number (#12), its id or the start of it. Default: the whole tree.
     #[serde(default)]
     below: Option<String>,
     /// Show closed tasks too.

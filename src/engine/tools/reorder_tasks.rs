@@ -15,7 +15,7 @@ pub(super) struct ReorderTasks(pub(super) AgentPort);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// Every sub task of the parent exactly once, closed ones too, by id or the start of it, in the new order.
+    /// Every sub task of the parent exactly once, closed ones too, by number (#12), id or the start of it, in the new order.
     #[schemars(length(min = 1))]
     order: Vec<String>,
     /// Whose sub tasks: your own task or one below it. Default: yours.
@@ -25,7 +25,7 @@ pub(super) struct Input {
 
 impl Handler for ReorderTasks {
     const NAME: &'static str = names::REORDER_TASKS;
-    const DESCRIPTION: &'static str = "Puts the sub tasks of a task in the order in which the person should see them, \
+    const DESCRIPTION: &'static str = "Puts the sub tasks of a task in the order in which the user should see them, \
         such as the order in which they will be merged. It changes nothing else: not when they run, nor who waits for \
         whom.";
     const EFFECT: ToolEffect = ToolEffect::Opaque;

@@ -15,7 +15,7 @@ pub(super) struct SendMessage(pub(super) AgentPort);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// To whom: a task above yours or a direct sub task, by id or the start of it.
+    /// To whom: a task above yours or a direct sub task, by number (#12), id or the start of it.
     task: String,
     /// What the other agent reads. It sees nothing else of yours: name files, commits and decisions.
     message: String,

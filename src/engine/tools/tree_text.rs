@@ -28,11 +28,13 @@ pub(super) fn listing(rows: &[TreeRow], own: TaskId, include_closed: bool) -> St
         let indent = "  ".repeat(row.depth);
         let you = if row.id == own { " (you)" } else { "" };
         let working = if row.working { ", at work" } else { "" };
-        let asks = if row.asks > 0 { ", waits for the person" } else { "" };
+        let asks = if row.asks > 0 { ", waits for the user" } else { "" };
         let rounds = if row.recurring == Recurring::None { "" } else { ", recurring" };
         let title = text::headline(&row.title, 120);
+        let number = row.number.map_or_else(String::new, |number| format!(" {number}"));
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{indent}- {} [{}{working}{asks}{rounds}] {title}{you}", row.id, row.status.word());
+        let _ =
+            writeln!(out, "{indent}- {}{number} [{}{working}{asks}{rounds}] {title}{you}", row.id, row.status.word());
     }
     if hidden > 0 {
         let _ = writeln!(out, "[{hidden} more tasks not shown: ask for a part of the tree with `below`]");
@@ -51,6 +53,9 @@ pub(super) fn card(card: &TaskCard) -> String {
         let _ = writeln!(out, "{key}: {value}");
     };
     line("id", &node.id.to_string());
+    if let Some(number) = node.number {
+        line("number", &number.to_string());
+    }
     line("title", &node.title);
     line("status", node.status.word());
     if let Some(above) = &card.parent {

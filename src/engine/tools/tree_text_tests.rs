@@ -8,6 +8,7 @@ fn rows(titles: &[&str]) -> Vec<TreeRow> {
     let ids = IdSource::new(Arc::new(SystemClock));
     let row = |title: &&str| TreeRow {
         id: TaskId::fresh(&ids),
+        number: None,
         depth: 1,
         status: Status::Pending,
         title: (*title).to_owned(),

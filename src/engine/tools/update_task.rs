@@ -15,7 +15,7 @@ pub(super) struct UpdateTask(pub(super) AgentPort);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// The task: its id or the start of it.
+    /// The task: its number (#12), its id or the start of it.
     task: String,
     /// The new title, one line.
     #[serde(default)]
@@ -27,7 +27,7 @@ pub(super) struct Input {
     #[serde(default)]
     #[schemars(range(min = 0))]
     budget_usd: Option<f64>,
-    /// A mark for the person.
+    /// A mark for the user.
     #[serde(default)]
     colour: Option<fields::Colour>,
     /// false makes a draft ready, to be started with a message. true makes a draft of a task that has not begun.

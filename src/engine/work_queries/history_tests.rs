@@ -53,6 +53,7 @@ impl Chain {
             background: None,
             ended: None,
             cwd: None,
+            permission: None,
             duration_ms: 1,
         });
         (turn, result)

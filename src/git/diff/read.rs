@@ -19,7 +19,7 @@ const RENAME_FILES: usize = 1_000;
 
 /// Returns the fork point of a branch from another. If the other has merged all of it, returns the fork point before
 /// that merge, so that changes taken from the other branch are not counted. `branch` is `None` for what is checked out.
-pub(super) fn fork_point(checkout: &Checkout, branch: Option<&str>, base: &str) -> Result<String, Error> {
+pub(in crate::git) fn fork_point(checkout: &Checkout, branch: Option<&str>, base: &str) -> Result<String, Error> {
     let repository = checkout.open()?;
     let failed = Error::read(&checkout.path);
     let tip_of = |name: &str| refs::branch_tip(&repository, name)?.ok_or_else(|| Error::NoBranch(name.to_owned()));

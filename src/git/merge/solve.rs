@@ -37,7 +37,7 @@ const MARKER: u16 = 7;
 const MAX_MARKER: u16 = 64;
 
 /// The files for the user to edit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DraftedConflicts {
     /// In the order in which to open them.
     pub files: Vec<PathBuf>,

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+use crate::base::MicroUsd;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Choice {
     pub id: ChoiceId,
     pub label: String,
@@ -37,6 +39,12 @@ pub enum ChoiceId {
     Retry,
     /// Lift the limit, or continue despite the finding.
     Continue,
+    /// Raise the spent budget by this amount, for the agent that asks.
+    Spend(MicroUsd),
+    /// Continue with another model.
+    Model(String),
+    /// Retry with another key, which the user enters first.
+    ChangeKey,
     /// Continue without the limit for as long as the model has no price.
     ContinueUnpriced,
     /// Continue without the summary that could not be made.
@@ -63,10 +71,13 @@ pub enum ChoiceId {
 }
 
 const OPTION: &str = "option-";
+const SPEND: &str = "spend-";
+const MODEL: &str = "model-";
 
-const WORDS: [(&str, ChoiceId); 13] = [
+const WORDS: [(&str, ChoiceId); 14] = [
     ("retry", ChoiceId::Retry),
     ("continue", ChoiceId::Continue),
+    ("change-key", ChoiceId::ChangeKey),
     ("continue-unpriced", ChoiceId::ContinueUnpriced),
     ("skip-summary", ChoiceId::SkipSummary),
     ("skip-hook", ChoiceId::SkipHook),
@@ -85,17 +96,31 @@ impl fmt::Display for ChoiceId {
         match self {
             // Users count from one.
             Self::Option(index) => write!(f, "{OPTION}{}", index + 1),
+            Self::Spend(amount) => write!(f, "{SPEND}{}", amount.0),
+            Self::Model(name) => write!(f, "{MODEL}{name}"),
             Self::Other(word) => f.write_str(word),
             known => f.write_str(WORDS.iter().find(|(_, id)| id == known).map_or("", |(word, _)| word)),
         }
     }
 }
 
+impl schemars::JsonSchema for ChoiceId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ChoiceId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"description": "The meaning of a choice, such as `option-1`, `retry` or `approve`.", "type": "string"})
+    }
+}
+
 impl From<String> for ChoiceId {
     fn from(word: String) -> Self {
         let option = word.strip_prefix(OPTION).and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
+        let spend = || Some(Self::Spend(MicroUsd(word.strip_prefix(SPEND)?.parse().ok()?)));
+        let model = || Some(Self::Model(word.strip_prefix(MODEL)?.to_owned()));
         let known = || WORDS.iter().find(|(known, _)| *known == word).map(|(_, id)| id.clone());
-        option.map(Self::Option).or_else(known).unwrap_or(Self::Other(word))
+        option.map(Self::Option).or_else(spend).or_else(model).or_else(known).unwrap_or(Self::Other(word))
     }
 }
 

@@ -60,7 +60,7 @@ impl From<StoredAsk> for Ask {
             },
         });
         match &mut subject {
-            Subject::Budget { cause } if choices.iter().any(|choice| choice.id == ChoiceId::ContinueUnpriced) => {
+            Subject::Budget { cause, .. } if choices.iter().any(|choice| choice.id == ChoiceId::ContinueUnpriced) => {
                 *cause = BudgetCause::Unpriced;
             }
             Subject::LaunchFailed(problem) if problem.failed.is_empty() => *problem = problem_in(&question, &detail),

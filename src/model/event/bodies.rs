@@ -101,7 +101,44 @@ pub struct ToolResult {
     /// not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// What decided whether the call may run. `None` if no rule and no mode had a say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission: Option<PermissionNote>,
     pub duration_ms: u64,
+}
+
+/// Whether a call was permitted, and what decided that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionNote {
+    pub granted: bool,
+    #[serde(flatten)]
+    pub by: PermissionCause,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum PermissionCause {
+    Hook,
+    Rule {
+        list: String,
+        source: String,
+        rule: String,
+        /// It matches only if an expansion in the command has a certain value.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        possibly: bool,
+    },
+    /// A removal or a write that no mode and no rule permits.
+    Stop {
+        what: String,
+    },
+    Mode {
+        mode: String,
+    },
+    Coordination,
+    ReadOnly,
+    Sandbox,
+    /// Nothing decided, so it needs the user's permission.
+    Undecided,
 }
 
 impl ToolResult {
@@ -117,13 +154,14 @@ impl ToolResult {
             background: None,
             ended: None,
             cwd: None,
+            permission: None,
             duration_ms: 0,
         }
     }
 }
 
 /// A process that outlives the tool call that started it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BackgroundRef {
     pub id: String,
     pub command: String,
@@ -253,7 +291,7 @@ impl From<Exit> for RunEnded {
 }
 
 /// Whether a finished task reached its goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Passed,
@@ -295,6 +333,8 @@ pub enum Grant {
     Turns { up_to: u64 },
     /// Under a budget, this model may be used although its price is unknown.
     Unpriced { model: String },
+    /// A budget may be exceeded up to an amount.
+    Money { allowance: Allowance },
     /// Requests may be sent although the fixed prefix fills the context window.
     Overfull,
     /// The number of tasks that may be open in the project before the user is asked again.
@@ -310,6 +350,9 @@ impl fmt::Display for Grant {
         match self {
             Self::Turns { up_to } => write!(f, "may have up to {up_to} turns"),
             Self::Unpriced { model } => write!(f, "may use {model} without a limit: its price is unknown"),
+            Self::Money { allowance } => {
+                write!(f, "may spend up to {} of the budget of {}", allowance.up_to, allowance.limit)
+            }
             Self::Overfull => write!(f, "may continue with a context that is too large"),
             Self::Tasks { up_to } => write!(f, "may create tasks until {up_to} are open"),
             Self::NoMoreTasks => write!(f, "may not create more tasks than the limits allow"),
@@ -319,7 +362,7 @@ impl fmt::Display for Grant {
 }
 
 /// The scope of a budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetScope {
     Task,
@@ -334,11 +377,26 @@ pub struct BudgetWarning {
     pub limit: MicroUsd,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An agent's permission to exceed one budget. It ends when the budget's limit is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allowance {
+    pub scope: BudgetScope,
+    pub limit: MicroUsd,
+    pub up_to: MicroUsd,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BudgetExceeded {
     pub scope: BudgetScope,
     pub spent: MicroUsd,
     pub limit: MicroUsd,
+}
+
+impl BudgetExceeded {
+    /// Returns the grant that raises the limit to what is spent and `amount`.
+    pub fn allow(&self, amount: MicroUsd) -> Grant {
+        Grant::Money { allowance: Allowance { scope: self.scope, limit: self.limit, up_to: self.spent + amount } }
+    }
 }
 
 /// An error, worded for the user.

@@ -30,7 +30,7 @@ pub enum Part {
 }
 
 /// The number of bytes of each kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ContextBreakdown {
     prompt: u64,

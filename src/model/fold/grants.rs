@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::base::MicroUsd;
-use crate::model::event::{Exit, Grant};
+use crate::model::event::{Allowance, Exit, Grant};
 use crate::model::message::Message;
 
 /// Limits that were lifted for the rest of the session.
@@ -18,6 +18,9 @@ pub struct Grants {
     /// Models that may be used under a budget although their price is unknown.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub unpriced: BTreeSet<String>,
+    /// Budgets that may be exceeded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub money: Vec<Allowance>,
     /// Requests may be sent although no summary can make the context small enough.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overfull: bool,
@@ -45,6 +48,10 @@ impl Grants {
             Grant::Turns { up_to } => self.turns = self.turns.max(Some(*up_to)),
             Grant::Unpriced { model } => {
                 self.unpriced.insert(model.clone());
+            }
+            Grant::Money { allowance } => {
+                self.money.retain(|known| (known.scope, known.limit) != (allowance.scope, allowance.limit));
+                self.money.push(*allowance);
             }
             Grant::Overfull => self.overfull = true,
             Grant::Tasks { up_to } => {

@@ -18,6 +18,9 @@ pub struct Replies {
     /// The last message to this task that may be a reply.
     #[serde(rename = "heard", skip_serializing_if = "Option::is_none")]
     last_received: Option<MessageId>,
+    /// Whether that message is the user's, in words: the user, not another task, waits for what comes of it.
+    #[serde(rename = "user_waits", skip_serializing_if = "std::ops::Not::not")]
+    is_from_user: bool,
 }
 
 impl Replies {
@@ -40,6 +43,16 @@ impl Replies {
         self.last_received.is_some_and(|received| received > request)
     }
 
+    /// Returns the last message of the user or of another task.
+    pub fn last_received(&self) -> Option<MessageId> {
+        self.last_received
+    }
+
+    /// Returns true if the user, in words, sent the last message.
+    pub fn user_spoke_last(&self) -> bool {
+        self.is_from_user
+    }
+
     pub fn on_message(&mut self, message: &Message) {
         match &message.from {
             MessageSource::TaskMessage { task, request_reply, .. } => {
@@ -50,6 +63,7 @@ impl Replies {
             }
             MessageSource::User | MessageSource::Begin | MessageSource::BeginFork | MessageSource::Continue => {
                 self.on_received(message.id);
+                self.is_from_user = message.from == MessageSource::User;
             }
             // A finished task waits for no reply.
             MessageSource::TaskComplete { task, .. } => {
@@ -74,5 +88,6 @@ impl Replies {
 
     fn on_received(&mut self, id: MessageId) {
         self.last_received = self.last_received.max(Some(id));
+        self.is_from_user = false;
     }
 }

@@ -9,7 +9,7 @@ use crate::model::fold::ContextBreakdown;
 use crate::model::usage::{Tokens, Usage};
 
 /// The totals of one model.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ModelTotals {
     pub responses: u64,
@@ -26,14 +26,14 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// The size of the context at the last request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ContextSize {
     pub tokens: u64,
     pub window: u64,
 }
 
 /// Everything spent in a session, including rewound and summarized parts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct UsageTotals {
     pub by_model: BTreeMap<String, ModelTotals>,

@@ -1,11 +1,12 @@
 //! Builds a tree from nodes that may be inconsistent: read from a file, or collected from sessions after a loss.
 //!
-//! Nothing is dropped. A node without a valid parent is moved under the root, with a note.
+//! Nothing is dropped. A node without a valid parent is moved under the root, with a note. A node without a number gets
+//! one: in a tree of an earlier version all of them, in order of creation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::TaskId;
-use crate::model::task::TaskNode;
+use crate::model::task::{TaskNode, TaskNumber};
 use crate::model::tree::Tree;
 
 /// A tree, and notes about the changes that were necessary.
@@ -13,11 +14,22 @@ use crate::model::tree::Tree;
 pub struct RebuiltTree {
     pub tree: Tree,
     pub notes: Vec<String>,
+    /// The tasks that had no number of their own.
+    pub numbered: Vec<TaskId>,
 }
 
 impl Tree {
     /// Returns the tree of `nodes`, or `None` if no node can be its root.
     pub fn from_nodes(root: Option<TaskId>, nodes: impl IntoIterator<Item = TaskNode>) -> Option<RebuiltTree> {
+        Self::from_nodes_after(None, root, nodes)
+    }
+
+    /// Like [`Tree::from_nodes`], for a project that has already given the numbers up to `last`.
+    pub fn from_nodes_after(
+        last: Option<TaskNumber>,
+        root: Option<TaskId>,
+        nodes: impl IntoIterator<Item = TaskNode>,
+    ) -> Option<RebuiltTree> {
         let mut nodes: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.id, node)).collect();
         let named = root.filter(|id| nodes.contains_key(id));
         // Ids are in order of creation, and the root is created first.
@@ -31,8 +43,37 @@ impl Tree {
             node.parent = parents.get(id).copied();
             node.children = children.remove(id).unwrap_or_default();
         }
-        Some(RebuiltTree { tree: Self { root, nodes }, notes: remarks })
+        let (last_number, numbered) = assign_numbers(&mut nodes, root, last);
+        Some(RebuiltTree { tree: Self { root, nodes, last_number }, notes: remarks, numbered })
     }
+}
+
+/// Gives a number to each node without one, the root first, then by id, which is the order of creation. Of two nodes
+/// with the same number the older keeps it. Returns the highest number, and the nodes that got one.
+fn assign_numbers(
+    nodes: &mut BTreeMap<TaskId, TaskNode>,
+    root: TaskId,
+    last: Option<TaskNumber>,
+) -> (TaskNumber, Vec<TaskId>) {
+    let mut taken = BTreeSet::new();
+    let mut missing = Vec::new();
+    let order: Vec<TaskId> = std::iter::once(root).chain(nodes.keys().copied().filter(|id| *id != root)).collect();
+    for id in order {
+        match nodes.get(&id).and_then(|node| node.number) {
+            Some(number) if taken.insert(number) => {}
+            Some(_) | None => missing.push(id),
+        }
+    }
+    let is_first_free = taken.insert(TaskNumber::FIRST);
+    let mut last = last.max(taken.last().copied()).unwrap_or(TaskNumber::FIRST);
+    for id in &missing {
+        let number = if *id == root && is_first_free { TaskNumber::FIRST } else { last.next() };
+        last = last.max(number);
+        if let Some(node) = nodes.get_mut(id) {
+            node.number = Some(number);
+        }
+    }
+    (last, missing)
 }
 
 /// Returns each node's parent: the one it names, or the root if that one is missing or part of a cycle.

@@ -15,7 +15,9 @@ pub enum Attention {
     /// Finished and not yet closed.
     Finished,
     Failed,
-    /// Waits for the user.
+    /// Cannot continue without the user, and others wait for it.
+    Stuck,
+    /// Asks the user something.
     Asks,
 }
 
@@ -25,6 +27,8 @@ pub struct Facts {
     pub cost: MicroUsd,
     pub asks: usize,
     pub working: bool,
+    /// Whether it cannot continue without the user.
+    pub stuck: bool,
 }
 
 /// The sum over a task and its descendants.
@@ -35,6 +39,7 @@ pub struct RollUp {
     pub cost: MicroUsd,
     pub asks: usize,
     pub working: usize,
+    pub stuck: usize,
     pub attention: Attention,
 }
 
@@ -44,13 +49,14 @@ impl RollUp {
         by_status[node.status as usize] = 1;
         let attention = match node.status {
             _ if facts.asks > 0 => Attention::Asks,
+            _ if facts.stuck => Attention::Stuck,
             Status::Failed => Attention::Failed,
             Status::Passed => Attention::Finished,
             _ if facts.working => Attention::Working,
             Status::Draft | Status::Pending | Status::InProgress | Status::Closed => Attention::Quiet,
         };
-        let working = usize::from(facts.working);
-        Self { tasks: 1, by_status, cost: facts.cost, asks: facts.asks, working, attention }
+        let (working, stuck) = (usize::from(facts.working), usize::from(facts.stuck));
+        Self { tasks: 1, by_status, cost: facts.cost, asks: facts.asks, working, stuck, attention }
     }
 
     pub fn count(&self, status: Status) -> usize {
@@ -65,6 +71,7 @@ impl AddAssign for RollUp {
         self.cost += other.cost;
         self.asks += other.asks;
         self.working += other.working;
+        self.stuck += other.stuck;
         self.attention = self.attention.max(other.attention);
     }
 }

@@ -1,4 +1,5 @@
-//! Code blocks: a label, then the highlighted lines on their own background.
+//! Code blocks: a label, then the highlighted lines, on a surface with a bar on its left. The bar shows the block where
+//! the terminal has no background for it.
 
 use crate::text::highlight::{self, Language, Parts};
 use crate::text::page::Page;
@@ -32,19 +33,26 @@ fn plain(line: &str) -> Parts {
 /// Returns the row with the language, if the block has one.
 fn label(info: &str, page: Page) -> Option<Row> {
     let name = info.split_whitespace().next()?;
-    let name = width::truncate(name, page.width.saturating_sub(1), width::Cut::End, page.glyphs.ellipsis).into_owned();
-    let spans = vec![Span::decoration(" ", Role::CodeLabel), Span::decoration(name, Role::CodeLabel)];
+    let name = width::truncate(name, page.width.saturating_sub(2), width::Cut::End, page.glyphs.ellipsis).into_owned();
+    let mut spans = edge(page);
+    spans.push(Span::decoration(name, Role::CodeLabel));
     Some(Row::new(spans).on(Role::CodeBg))
+}
+
+/// Returns what is left of each line, if there is room.
+fn edge(page: Page) -> Vec<Span> {
+    if page.width < 8 {
+        return Vec::new();
+    }
+    vec![Span::decoration(page.glyphs.quote_bar, Role::QuoteBar), Span::decoration(" ", Role::CodeBg)]
 }
 
 fn push_line(line: &str, parts: &Parts, page: Page, rows: &mut Vec<Row>) {
     let spans: Vec<Span> = parts.iter().map(|(range, role)| Span::new(line[range.clone()].to_owned(), *role)).collect();
-    let mut first = Vec::new();
-    let mut rest = Vec::new();
-    if page.width >= 8 {
-        first.push(Span::decoration(" ", Role::CodeBg));
-        rest.push(Span::decoration(" ", Role::CodeBg));
-        rest.push(Span::decoration(page.glyphs.wrapped, Role::Faint));
+    let first = edge(page);
+    let mut rest = first.clone();
+    if let Some(gap) = rest.last_mut() {
+        *gap = Span::decoration(page.glyphs.wrapped, Role::Faint);
     }
     let wrapped = wrap::spans(&spans, page.width, &first, &rest, Break::Anywhere);
     rows.extend(wrapped.into_iter().map(|row| row.on(Role::CodeBg)));

@@ -86,7 +86,8 @@ struct Words {
 impl Words {
     fn ink(&self) -> Ink {
         let base = match self.heading {
-            Some(1 | 2) => Role::Heading,
+            Some(1) => Role::HeadingTop,
+            Some(2) => Role::Heading,
             Some(_) => Role::HeadingMinor,
             None if self.in_head => Role::TableHeader,
             None if self.quotes > 0 => Role::Quote,

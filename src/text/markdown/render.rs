@@ -34,6 +34,11 @@ pub fn append(block: &Block, page: Page, rows: &mut Vec<Row>) {
 fn block_rows(block: &Block, page: Page, depth: usize) -> Vec<Row> {
     let words = |spans: &[Span]| wrap::spans(spans, page.width, &[], &[], Break::Words);
     match block {
+        Block::Heading { level: 1, words: spans } => {
+            let mut rows = words(spans);
+            rows.push(Row::new(vec![Span::decoration(page.glyphs.rule.repeat(page.width), Role::Rule)]));
+            rows
+        }
         Block::Heading { words: spans, .. } | Block::Paragraph(spans) => words(spans),
         Block::Code { info, text } => code::rows(info, text, page),
         Block::Html(text) => words(&[Span::new(text.clone(), Role::Html)]),

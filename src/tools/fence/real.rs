@@ -10,7 +10,7 @@ const LINKS: usize = 40;
 
 /// Returns the real form of an absolute path. Unlike `canonicalize`, works for files that do not exist yet, and
 /// follows dangling links: writing through one would create its target.
-pub(super) fn real_path(path: &Path) -> io::Result<PathBuf> {
+pub(in crate::tools) fn real_path(path: &Path) -> io::Result<PathBuf> {
     let mut done = PathBuf::from("/");
     let mut todo: VecDeque<OsString> = VecDeque::new();
     push_front(&mut todo, path);

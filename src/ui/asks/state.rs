@@ -99,7 +99,8 @@ impl State {
         opened.or_else(own).copied()
     }
 
-    fn is_fresh(&self, id: AskId) -> bool {
+    /// Returns true if the question is neither deferred nor answered.
+    pub fn is_fresh(&self, id: AskId) -> bool {
         !self.later.contains(&id) && !self.sent.contains(&id)
     }
 

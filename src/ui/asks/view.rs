@@ -8,6 +8,7 @@ use crate::model::Ask;
 use crate::theme::Role;
 use crate::ui::asks::{State, brief, card_rows, rows};
 use crate::ui::draw;
+use crate::ui::field::Field;
 use crate::ui::msg::Cx;
 use crate::ui::project_state::ProjectState;
 
@@ -33,19 +34,42 @@ pub fn view(state: &State, project: &ProjectState, cx: &Cx<'_>, focused: bool, a
     draw::scrollbar(buffer, area, cx.theme, state.top, usize::from(area.height), rows.len());
 }
 
-/// Draws a question with its choices and the answer being written. Returns the cursor position if the card has the focus.
-pub fn card(state: &State, ask: &Ask, cx: &Cx<'_>, focused: bool, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+/// Draws a question with its choices and the answer being written. `write` is the key that moves the focus to the card,
+/// if it is elsewhere: until then digits choose nothing. Returns the cursor position if the card has the focus.
+pub fn card(
+    state: &State,
+    ask: &Ask,
+    cx: &Cx<'_>,
+    write: Option<&str>,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let mut cursor = None;
+    let is_empty = state.draft(ask.id).is_none_or(Field::is_empty);
     for (it, y) in
         card_rows(state, cx, ask, usize::from(area.width), usize::from(area.height)).iter().zip(0..area.height)
     {
-        draw::line(buffer, area, y, &it.row.line(cx.theme));
+        let number = it.choice.filter(|_| write.is_some()).map(|_| Rect {
+            width: 5.min(area.width),
+            height: 1,
+            y: area.y + y,
+            ..area
+        });
+        if let (Some(key), true, Some(_)) = (write, is_empty, it.cursor) {
+            let words = format!(" {} {key} to answer", cx.theme.glyphs.prompt);
+            draw::text(buffer, area, (0, y), &words, cx.theme.style(Role::Faint));
+        } else {
+            draw::line(buffer, area, y, &it.row.line(cx.theme));
+        }
+        if let Some(number) = number {
+            draw::tint(buffer, number, cx.theme.style(Role::Faint));
+        }
         if let Some(column) = it.cursor {
             let x = area.x + u16::try_from(column).unwrap_or(0).min(area.width.saturating_sub(1));
             cursor = Some(Position::new(x, area.y + y));
         }
     }
-    cursor.filter(|_| focused)
+    cursor.filter(|_| write.is_none())
 }
 
 /// Draws the next open question in one line, with the key to answer it.

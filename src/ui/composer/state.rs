@@ -86,7 +86,7 @@ impl State {
         self.popup = None;
         self.unsaved = true;
         self.remember(task, &text);
-        Some(Outgoing { text, images })
+        Some(Outgoing { text, images, ..Outgoing::default() })
     }
 
     /// Puts a message that could not be sent back into the draft, before any newer text.

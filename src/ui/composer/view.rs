@@ -87,6 +87,8 @@ pub struct View<'a> {
     pub withdraw: &'a str,
     /// Whether the project is read-only, so nothing written here is sent.
     pub read_only: bool,
+    /// The goal that Enter sends while nothing is written.
+    pub suggestion: Option<&'a str>,
     /// Why the task is stuck, if it is.
     pub stuck_reason: Option<&'a str>,
 }
@@ -119,6 +121,8 @@ pub fn view(state: &State, with: &View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mu
     if field.is_empty() {
         let words = if with.read_only {
             "Read-only: another mxd is running this project".to_owned()
+        } else if let Some(suggestion) = with.suggestion {
+            suggestion.to_owned()
         } else {
             format!("message {}{}", title(task), theme.glyphs.ellipsis)
         };
@@ -134,7 +138,8 @@ fn title(task: &TaskView) -> String {
     if title.is_empty() { "this task".to_owned() } else { title }
 }
 
-fn draw_field(
+/// Draws a text of several lines and its cursor, the cursor's row always visible.
+pub fn draw_field(
     field: &Field,
     cx: &Cx<'_>,
     focused: bool,

@@ -12,6 +12,7 @@ use crate::ui::detail::Tails;
 use crate::ui::labels;
 use crate::ui::msg::Cx;
 use crate::ui::project_state::ProjectState;
+use crate::ui::stuck;
 use crate::ui::transcript::{self, Page};
 
 /// Wide enough for a process name.
@@ -24,8 +25,9 @@ pub fn rows(task: &TaskView, project: &ProjectState, tails: &Tails, cx: &Cx<'_>,
     let mut page = Sheet { rows: Vec::new(), columns, cx };
     let node = &task.node;
     page.heading("task");
-    page.line("status", node.status.label());
+    page.line("status", if task.is_merged() { "passed, merged" } else { node.status.label() });
     page.line("doing", doing(task, project, cx));
+    page.some("number", node.number.map(|number| number.to_string()).as_deref());
     page.line("id", node.id.to_string());
     page.line("profile", sanitize::line(&node.profile));
     page.some("branch", node.branch.as_deref());
@@ -72,10 +74,10 @@ fn doing(task: &TaskView, project: &ProjectState, cx: &Cx<'_>) -> String {
         Some(Wait::Slot { ahead }) => format!("queued, {ahead} ahead"),
         Some(Wait::Setup { step }) => format!("setting up the worktree: {}", sanitize::line(step)),
         Some(Wait::Task { task }) => format!("waiting for \"{}\"", project.title(*task)),
-        Some(Wait::Stalled { chain, reason }) => {
-            let chain: Vec<_> = chain.iter().map(|id| project.title(*id)).collect();
-            format!("{}: {}", sanitize::line(reason), chain.join(" → "))
+        Some(Wait::Stalled { .. }) => {
+            format!("stuck: {}", stuck::brief(task, project).unwrap_or_default())
         }
+        Some(Wait::Idle) => "idle: the agent ended its turn without calling done".to_owned(),
         Some(Wait::Process { command, .. }) => format!("waiting for its process: {}", sanitize::line(command)),
         Some(Wait::Silence { since }) => format!("no response from the model for {}", labels::elapsed(*since, cx.now)),
         None => labels::activity(task.activity).to_owned(),

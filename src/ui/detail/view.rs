@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use crate::engine::snapshot::TaskView;
 use crate::text::{Row, width};
 use crate::theme::Role;
-use crate::ui::detail::{State, Tab, page_rows};
+use crate::ui::detail::{State, Tab, page_rows, summary};
 use crate::ui::draw;
 use crate::ui::labels;
 use crate::ui::msg::Cx;
@@ -22,43 +22,47 @@ pub struct With<'a> {
     pub review: &'a review::State,
     /// The key that sends review comments.
     pub send: &'a str,
+    pub keys: &'a summary::Keys,
     pub project: &'a ProjectState,
 }
 
-/// Draws the open tab into `area`. Returns the cursor position if the user writes there.
-pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+/// Draws a tab into `area`. Returns the cursor position if the user writes there.
+pub fn view(state: &State, tab: Tab, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let task = with.transcript.task.filter(|_| !area.is_empty())?;
-    let (area, foot) = split_foot(state, task, area);
+    let (area, foot) = split_foot(state, tab, task, area);
     let mut cursor = None;
-    match state.tab {
+    match tab {
         Tab::Transcript => {
             if let Some(transcript) = state.transcript(task.node.id) {
+                let (area, card) = summary::split(task, with.project, transcript, area);
                 transcript::view(transcript, with.transcript, cx, area, buffer);
+                summary::view(with.project, with.keys, cx, card, buffer);
             }
         }
         Tab::Diff => {
-            let needle = state.search.shown().to_lowercase();
+            let needle = if state.tab == tab { state.search.shown().to_lowercase() } else { String::new() };
             let focused = with.transcript.focused;
             let how = review::With { focused, needle: &needle, send: with.send };
             cursor = review::view(with.review, how, cx, area, buffer);
         }
         Tab::Description | Tab::Info | Tab::Log => {
-            let rows = page_rows(state, task, with.project, cx, usize::from(area.width));
-            draw_rows(&rows, state.top, &state.search.shown().to_lowercase(), cx, area, buffer);
+            let rows = page_rows(state, tab, task, with.project, cx, usize::from(area.width));
+            let needle = if state.tab == tab { state.search.shown().to_lowercase() } else { String::new() };
+            draw_rows(&rows, state.top_of(tab), &needle, cx, area, buffer);
         }
     }
     if let Some(line) = foot {
-        draw_foot(state, task, with, cx, line, buffer);
+        draw_foot(state, tab, task, with, cx, line, buffer);
     }
     cursor
 }
 
 /// Draws the search and the notes of a transcript.
-fn draw_foot(state: &State, task: &TaskView, with: With<'_>, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
+fn draw_foot(state: &State, tab: Tab, task: &TaskView, with: With<'_>, cx: &Cx<'_>, line: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
-    let transcript = state.transcript(task.node.id).filter(|_| state.tab == Tab::Transcript);
+    let transcript = state.transcript(task.node.id).filter(|_| tab == Tab::Transcript);
     let mut taken = 0;
-    if let Some((text, writing)) = search(state, task) {
+    if let Some((text, writing)) = search(state, tab, task) {
         let mut end = draw::text(buffer, line, (1, 0), "/", theme.style(Role::Key));
         let room = usize::from(line.right().saturating_sub(end + 2));
         end = buffer.set_stringn(end, line.y, width::suffix(text, room).0, room, theme.style(Role::Text)).0;
@@ -77,23 +81,26 @@ fn draw_foot(state: &State, task: &TaskView, with: With<'_>, cx: &Cx<'_>, line: 
     }
 }
 
-/// Returns the search in the open tab, and whether the user is typing it.
-fn search<'a>(state: &'a State, task: &TaskView) -> Option<(&'a str, bool)> {
-    let (text, writing) = match state.tab {
+/// Returns the search in a tab, and whether the user is typing it.
+fn search<'a>(state: &'a State, tab: Tab, task: &TaskView) -> Option<(&'a str, bool)> {
+    let (text, writing) = match tab {
         Tab::Transcript => {
             let search = state.transcript(task.node.id)?.search();
             (search.field.shown(), search.writing)
         }
-        Tab::Diff | Tab::Description | Tab::Info | Tab::Log => (state.search.shown(), state.searching),
+        Tab::Diff | Tab::Description | Tab::Info | Tab::Log if state.tab == tab => {
+            (state.search.shown(), state.searching)
+        }
+        Tab::Diff | Tab::Description | Tab::Info | Tab::Log => return None,
     };
     (writing || !text.is_empty()).then_some((text, writing))
 }
 
 /// Splits off the last line if there is something to show on it.
-pub fn split_foot(state: &State, task: &TaskView, area: Rect) -> (Rect, Option<Rect>) {
-    let transcript = state.transcript(task.node.id).filter(|_| state.tab == Tab::Transcript);
+pub fn split_foot(state: &State, tab: Tab, task: &TaskView, area: Rect) -> (Rect, Option<Rect>) {
+    let transcript = state.transcript(task.node.id).filter(|_| tab == Tab::Transcript);
     let has_foot = transcript.is_some_and(|transcript| transcript::has_foot(transcript, task));
-    if area.height < 4 || !(has_foot || search(state, task).is_some()) {
+    if area.height < 4 || !(has_foot || search(state, tab, task).is_some()) {
         return (area, None);
     }
     let upper = Rect { height: area.height - 1, ..area };
@@ -154,11 +161,11 @@ pub fn head_note<'a>(task: &TaskView, cx: &Cx<'_>, room: usize) -> Line<'a> {
     if joined_width(&parts) > room {
         parts.clear();
     }
-    let rule = format!(" {} ", theme.glyphs.rule.repeat(2));
+    let gap = format!("  {}  ", theme.glyphs.dot);
     let mut spans = Vec::new();
     for (at, part) in parts.into_iter().enumerate() {
         if at > 0 {
-            spans.push(Span::styled(rule.clone(), theme.style(Role::Border)));
+            spans.push(Span::styled(gap.clone(), theme.style(Role::Faint)));
         }
         spans.extend(part);
     }
@@ -167,5 +174,5 @@ pub fn head_note<'a>(task: &TaskView, cx: &Cx<'_>, room: usize) -> Line<'a> {
 
 fn joined_width(parts: &[Vec<Span<'_>>]) -> usize {
     let words: usize = parts.iter().flatten().map(|span| width::of(&span.content)).sum();
-    words + parts.len().saturating_sub(1) * 4
+    words + parts.len().saturating_sub(1) * 5
 }

@@ -4,6 +4,7 @@ use crate::base::fuzzy::{Fuzzy, Names};
 use crate::base::{AskId, ProjectId, TaskId, TurnId};
 use crate::engine::review::DiffRange;
 use crate::model::task::Colour;
+use crate::theme::Role;
 use crate::ui::action::Action;
 use crate::ui::field::Field;
 use crate::ui::list::Cursor;
@@ -25,6 +26,8 @@ pub enum ChooserAction {
     },
     Project(ProjectId),
     Theme(String),
+    /// A sign of the legend, drawn in its role.
+    Sign(Role),
     /// Sets the model of the project.
     Model(String),
     /// Goes to a file of the diff.
@@ -37,6 +40,8 @@ pub enum ChooserAction {
     AnswerWith(TaskId, AskId),
     /// Sends the text of the composer as a message.
     SendMessage,
+    /// Goes to the task that a notice is about.
+    Notice(Option<TaskId>),
     /// Sets the profile of the new task in the prompt below this list.
     Profile(Option<String>),
 }

@@ -17,7 +17,7 @@ fn palette_ranks_names_first_and_ignores_scattered_letters() {
         ("merge", "merge"),
         ("undo", "undo merge"),
         ("set up", "set up"),
-        ("theme", "settings"),
+        ("theme", "choose theme"),
         ("diff", "show diff"),
         ("nt", "new task"),
         ("delete", "delete task"),

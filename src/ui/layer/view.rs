@@ -4,16 +4,15 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::text::width::Align::{Left, Right};
 use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
 use crate::ui::action::Action;
-use crate::ui::draw::{self, Edge};
+use crate::ui::draw;
 use crate::ui::field::Field;
-use crate::ui::labels;
 use crate::ui::layer::{
-    Board, BoardKind, Chooser, ChooserAction, Confirm, Layer, Prompt, PromptPurpose, find_view, merge_view, rewind_view,
+    Board, BoardKind, Chooser, ChooserAction, Confirm, Layer, Prompt, board_view, brief_view, find_view, merge_view,
+    rewind_view,
 };
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
@@ -24,6 +23,7 @@ pub fn view(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
         Layer::Choose(chooser) => Some(choose(chooser, cx, screen, buffer)),
         Layer::Search(find) => Some(find_view::view(find, cx, screen, buffer)),
         Layer::Prompt(prompt) => Some(self::prompt(prompt, cx, screen, buffer)),
+        Layer::Brief(brief) => brief_view::view(brief, model, cx, screen, buffer),
         Layer::Confirm(confirm) => {
             self::confirm(confirm, model, cx, screen, buffer);
             None
@@ -54,7 +54,7 @@ pub(super) fn centred(screen: Rect, columns: u16, rows: u16) -> Rect {
 
 pub(super) fn open(area: Rect, title: &str, cx: &Cx<'_>, buffer: &mut Buffer) -> Rect {
     draw::clear(buffer, area, cx.theme, Role::Popup);
-    draw::frame(buffer, area, cx.theme, Edge::Focused, &Line::from(title.to_owned()), &Line::default())
+    draw::frame(buffer, area, cx.theme, &Line::from(title.to_owned()), &Line::default())
 }
 
 pub(super) fn input(field: &Field, placeholder: &str, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> Position {
@@ -122,8 +122,12 @@ pub fn hit(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, at: Position
         Layer::Choose(chooser) => within(chooser_layout(chooser, screen).frame, item_at(chooser, screen, at)),
         Layer::Search(find) => within(find_view::frame(screen), find_view::hit_at(find, screen, at)),
         Layer::Prompt(_) => within(centred(screen, 72, 4), None),
+        Layer::Brief(_) => within(brief_view::frame(screen), None),
+        Layer::Board(board) if board.kind == BoardKind::Agents => {
+            within(board_view::area(screen), board_view::card_at(board, screen, at))
+        }
         Layer::Board(board) => {
-            let (area, list, top) = board_place(board, screen);
+            let (area, list, top) = settings_place(board, screen);
             let line = list.contains(at).then(|| top + usize::from(at.y - list.y)).filter(|line| *line < board.len);
             within(area, line)
         }
@@ -184,6 +188,9 @@ fn choose(chooser: &Chooser, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> 
                     _ => Role::Text,
                 };
                 let mut label = words::Row::of(width::visible(&item.label).into_owned(), role);
+                if let ChooserAction::Sign(role) = item.pick {
+                    label.mark(0..item.label.find(' ').unwrap_or(0), role);
+                }
                 ranges.iter().for_each(|range| label.mark(range.clone(), Role::Match));
                 label.truncate(room, theme.glyphs.ellipsis);
                 let inner = Rect { x: row.x + 3, width: row.width.saturating_sub(3), ..row };
@@ -225,11 +232,6 @@ fn prompt(prompt: &Prompt, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) -> Po
     if let Some(problem) = &prompt.problem {
         let problem = draw::fit(problem, usize::from(inner.width.saturating_sub(4)), cx.theme.glyphs);
         draw::text(buffer, inner, (3, 1), &problem, cx.theme.style(Role::Error));
-    } else if matches!(prompt.purpose, PromptPurpose::NewTask { .. }) {
-        let who = prompt.profile.as_deref().unwrap_or("default");
-        let end = draw::text(buffer, inner, (3, 1), "profile  ", cx.theme.style(Role::Muted));
-        let at = end.saturating_sub(inner.x);
-        draw::text(buffer, inner, (at, 1), &width::visible(who), cx.theme.style(Role::Text));
     }
     cursor
 }
@@ -290,13 +292,10 @@ fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: 
     draw::line(buffer, text, y.min(text.height.saturating_sub(1)), &keys);
 }
 
-/// Returns the area of a board, the area of its lines, and the first visible line.
-fn board_place(board: &Board, screen: Rect) -> (Rect, Rect, usize) {
+/// Returns the area of the settings, the area of their lines, and the first visible line.
+fn settings_place(board: &Board, screen: Rect) -> (Rect, Rect, usize) {
     let area = Rect { y: screen.y + 1, height: screen.height.saturating_sub(2), ..screen };
-    let area = match board.kind {
-        BoardKind::Agents => area,
-        BoardKind::Settings => centred(area, 72, u16::try_from(board.len + 4).unwrap_or(12)),
-    };
+    let area = centred(area, 72, u16::try_from(board.len + 4).unwrap_or(12));
     let list = Rect {
         x: area.x + 1,
         y: area.y + 2,
@@ -308,65 +307,8 @@ fn board_place(board: &Board, screen: Rect) -> (Rect, Rect, usize) {
 
 fn board(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
     match board.kind {
-        BoardKind::Agents => agents(board, model, cx, screen, buffer),
+        BoardKind::Agents => board_view::view(board, model, cx, screen, buffer),
         BoardKind::Settings => settings(board, model, cx, screen, buffer),
-    }
-}
-
-fn agents(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
-    let theme = cx.theme;
-    let (area, list, top) = board_place(board, screen);
-    let inner = open(area, "agents", cx, buffer);
-    let wide = usize::from(inner.width);
-    let title_room = wide.saturating_sub(62).max(12);
-    let column = |text: &str, columns: usize, align| width::pad(text, columns, align, theme.glyphs.ellipsis);
-    let head = format!(
-        "   {} {} {} {} {} {}",
-        column("task", title_room, Left),
-        column("doing", 14, Left),
-        column("for", 9, Right),
-        column("turns", 6, Right),
-        column("tokens/min", 11, Right),
-        column("cost", 9, Right)
-    );
-    draw::text(buffer, inner, (0, 0), &head, theme.style(Role::Muted));
-    if board.tasks.is_empty() {
-        draw::text(buffer, list, (3, 1), "No active agents.", theme.style(Role::Muted));
-    }
-    for ((at, id), y) in board.tasks.iter().enumerate().skip(top).zip(0..list.height) {
-        let Some(task) = model.project.task(*id) else { continue };
-        let row = Rect { y: list.y + y, height: 1, ..list };
-        let (sign, role) = labels::state(task, *id == model.project.root(), theme.glyphs);
-        draw::text(buffer, row, (1, 0), sign, theme.style(role));
-        let elapsed = task.since.map(|since| labels::elapsed(since, cx.now)).unwrap_or_default();
-        let line = format!(
-            "{} {} {} {} {} {}",
-            column(&model.project.title(*id), title_room, Left),
-            column(&labels::doing(task), 14, Left),
-            column(&elapsed, 9, Right),
-            column(&task.turns.to_string(), 6, Right),
-            column(&model.token_rate.per_minute(*id, cx.now).map_or_else(String::new, labels::tokens), 11, Right),
-            column(&task.usage.cost().to_string(), 9, Right)
-        );
-        draw::text(buffer, row, (3, 0), &line, theme.style(Role::Text));
-        if at == board.cursor.chosen {
-            draw::tint(buffer, row, theme.style(Role::Selection));
-        }
-    }
-    draw_stuck_reason(board, model, cx, list, buffer);
-}
-
-/// Draws below the lines why the selected agent is stuck, if there is room.
-fn draw_stuck_reason(board: &Board, model: &Model, cx: &Cx<'_>, list: Rect, buffer: &mut Buffer) {
-    let chosen = board.tasks.get(board.cursor.chosen).copied();
-    let Some(words) = chosen.and_then(|task| model.stuck_reason_of(task)) else { return };
-    let used = u16::try_from(board.tasks.len()).unwrap_or(u16::MAX).min(list.height);
-    let area =
-        Rect { x: list.x + 3, y: list.y + used, width: list.width.saturating_sub(6), height: list.height - used };
-    let words = [words::Span::new(width::visible(&words).into_owned(), Role::Warn)];
-    let rows = wrap::spans(&words, usize::from(area.width).max(1), &[], &[], Break::Words);
-    for (row, y) in rows.iter().zip(1..area.height) {
-        draw::line(buffer, area, y, &row.line(cx.theme));
     }
 }
 
@@ -393,7 +335,7 @@ fn settings(board: &Board, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mu
         on(settings.notify_bell),
         on(settings.mouse),
     ];
-    let (area, list, top) = board_place(board, screen);
+    let (area, list, top) = settings_place(board, screen);
     open(area, "settings", cx, buffer);
     let lines = crate::ui::update::SETTINGS.iter().zip(values).enumerate().skip(top);
     for ((at, (label, value)), y) in lines.zip(0..list.height) {

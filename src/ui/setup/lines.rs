@@ -4,7 +4,7 @@
 
 use crate::base::Secret;
 use crate::ui::field::Field;
-use crate::ui::setup::{Effect, Needs, SetupPage, State};
+use crate::ui::setup::{Effect, INTRODUCTION, Needs, SetupPage, State};
 
 /// How many models are listed. Other names can be typed.
 const LISTED: usize = 40;
@@ -22,8 +22,12 @@ impl State {
     pub fn question(&self) -> Question {
         let (title, note) = self.heading();
         let mut lines: Vec<String> = self.problem.iter().cloned().collect();
+        let is_first = matches!(self.page, SetupPage::Repository | SetupPage::Connections);
+        if is_first && self.problem.is_none() {
+            lines.push(INTRODUCTION.to_owned());
+        }
         if self.page == SetupPage::Connections && self.problem.is_none() {
-            lines.extend(self.start.found.iter().cloned());
+            lines.extend(self.start.found.iter().chain(&self.start.missing).cloned());
         }
         lines.push(title);
         lines.extend(note);

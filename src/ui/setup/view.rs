@@ -9,10 +9,10 @@ use crate::base::sanitize;
 use crate::text::wrap::{self, Break};
 use crate::text::{self as words, width};
 use crate::theme::Role;
-use crate::ui::draw::{self, Edge};
+use crate::ui::draw;
 use crate::ui::field::Field;
 use crate::ui::msg::Cx;
-use crate::ui::setup::{SetupPage, State};
+use crate::ui::setup::{INTRODUCTION, SetupPage, State};
 
 /// The maximum size of the page.
 const COLUMNS: u16 = 88;
@@ -33,7 +33,11 @@ pub fn view(state: &State, cx: &Cx<'_>, frame: &mut Frame<'_>) {
     let (x, y) = (screen.x + (screen.width - wide) / 2, screen.y + (screen.height - 1 - high) / 3);
     let area = Rect { x, y, width: wide, height: high };
     let title = Line::from("Matrix: set up");
-    let inner = draw::frame(frame.buffer_mut(), area, theme, Edge::Focused, &title, &Line::default());
+    let step = match state.step() {
+        (_, ..=1) => Line::default(),
+        (step, steps) => Line::from(format!("step {step} of {steps}")),
+    };
+    let inner = draw::frame(frame.buffer_mut(), area, theme, &title, &step);
     let mut page = Sheet {
         buffer: frame.buffer_mut(),
         area: Rect { x: inner.x + 2, width: inner.width.saturating_sub(4), ..inner },
@@ -68,6 +72,24 @@ impl Sheet<'_, '_> {
     }
 
     fn gap(&mut self) {
+        self.y += 1;
+    }
+
+    /// Writes a line that can be selected, with its note in a column of its own.
+    fn option(&mut self, label: &str, columns: usize, note: &str, chosen: bool) {
+        let label = width::pad(&sanitize::line(label), columns, width::Align::Left, self.cx.theme.glyphs.ellipsis);
+        if self.y >= self.area.height {
+            return;
+        }
+        let theme = self.cx.theme;
+        let row = Rect { y: self.area.y + self.y, height: 1, ..self.area };
+        let end = draw::text(self.buffer, row, (1, 0), &label, theme.style(Role::Text));
+        let note = draw::fit(&sanitize::line(note), usize::from(row.right().saturating_sub(end + 3)), theme.glyphs)
+            .into_owned();
+        draw::text(self.buffer, row, (end - row.x + 2, 0), &note, theme.style(Role::Muted));
+        if chosen {
+            draw::tint(self.buffer, row, theme.style(Role::Selection));
+        }
         self.y += 1;
     }
 
@@ -115,7 +137,11 @@ impl Sheet<'_, '_> {
 }
 
 fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
-    if state.page == SetupPage::Connections {
+    if matches!(state.page, SetupPage::Repository | SetupPage::Connections) {
+        page.text(INTRODUCTION, Role::Text);
+        page.gap();
+    }
+    if state.page == SetupPage::Connections && !state.start.found.is_empty() {
         state.start.found.iter().for_each(|line| page.text(line, Role::Muted));
         page.gap();
     }
@@ -128,15 +154,17 @@ fn body(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
         SetupPage::Repository => {
             page.gap();
             let does = if state.has_repository() { "Enter: create an empty commit" } else { "Enter: run `git init`" };
-            page.text(&format!("{does}, Esc: change nothing"), Role::Text);
+            page.text(&format!("{does}, Esc: quit and change nothing"), Role::Text);
             None
         }
         SetupPage::Connections => {
+            page.gap();
+            let columns = state.start.connections.iter().map(|way| width::of(&way.label)).max().unwrap_or(0).min(32);
             for (at, way) in state.start.connections.iter().enumerate() {
-                page.choice(&way.label, &way.note, at == state.cursor.chosen);
+                page.option(&way.label, columns, &way.note, at == state.cursor.chosen);
             }
             page.gap();
-            page.text("No key? Press Esc to skip, and run `mxd demo` to watch a complete run offline.", Role::Muted);
+            page.text("No key? Press Tab to skip, and run `mxd demo` to watch a complete run offline.", Role::Muted);
             None
         }
         SetupPage::Address => page.field(&state.address, "http://"),
@@ -175,16 +203,7 @@ fn models(state: &State, page: &mut Sheet<'_, '_>) -> Option<Position> {
 fn keys(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = cx.theme;
     draw::tint(buffer, area, theme.style(Role::Footer));
-    let back = match state.page {
-        _ if state.busy && state.page != SetupPage::Repository => "cancel",
-        SetupPage::Repository => "quit",
-        SetupPage::Connections => "skip",
-        SetupPage::Address | SetupPage::Key | SetupPage::Models | SetupPage::Budget => "back",
-    };
-    let skip = match state.page {
-        SetupPage::Models | SetupPage::Budget => "skip the rest",
-        SetupPage::Repository | SetupPage::Connections | SetupPage::Address | SetupPage::Key => "skip",
-    };
+    let back = if state.busy && state.page != SetupPage::Repository { "cancel" } else { "back" };
     let next = match state.page {
         SetupPage::Repository if state.has_repository() => "commit",
         SetupPage::Repository => "git init",
@@ -194,8 +213,8 @@ fn keys(state: &State, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     if !state.busy {
         hints.insert(0, ("Enter", next));
     }
-    if !matches!(state.page, SetupPage::Repository | SetupPage::Connections) {
-        hints.push(("Tab", skip));
+    if state.page != SetupPage::Repository {
+        hints.push(("Tab", "skip set-up"));
     }
     if state.lines() > 1 {
         hints.insert(0, ("Up Down", "choose"));

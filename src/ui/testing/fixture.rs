@@ -13,6 +13,7 @@ use crate::model::event::{
 };
 use crate::model::fold::ContextSize;
 use crate::model::live::Activity;
+use crate::model::live_turn::LiveTurns;
 use crate::model::message::{Message, MessageSource};
 use crate::model::task::{Colour, Status, TaskNode};
 use crate::model::usage::{Tokens, Usage};
@@ -147,7 +148,7 @@ pub fn snapshot() -> Snapshot {
         model: Some("sonnet".to_owned()),
         profiles: Vec::new(),
     };
-    Snapshot { project, root: ids.root, tasks, quiet: false }
+    Snapshot { project, root: ids.root, tasks, quiet: false, live: LiveTurns::default() }
 }
 
 /// Returns event number `number`, which happened `seconds` ago.
@@ -177,6 +178,7 @@ fn result(id: &str, name: &str, text: &str, millis: u64, is_error: bool) -> Body
         background: None,
         ended: None,
         cwd: None,
+        permission: None,
         duration_ms: millis,
     })
 }

@@ -13,6 +13,7 @@ use crate::engine::command::Command;
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
+use crate::ui::position::ScreenPosition;
 use crate::ui::review::ReviewNotes;
 use crate::ui::testing::{Ids, events, snapshot};
 use crate::ui::{Cx, Effect, Model, Msg, Redraw, Settings, Setup, update, view};
@@ -38,12 +39,23 @@ impl Screen {
     }
 
     pub fn of(columns: u16, rows: u16, snapshot: Snapshot) -> Self {
+        Self::build(columns, rows, snapshot, ScreenPosition::default(), true)
+    }
+
+    /// Returns a screen that starts where another one ended, and leaves requests for pages unanswered.
+    pub fn started_at(columns: u16, rows: u16, snapshot: Snapshot, position: ScreenPosition) -> Self {
+        Self::build(columns, rows, snapshot, position, false)
+    }
+
+    fn build(columns: u16, rows: u16, snapshot: Snapshot, position: ScreenPosition, answers: bool) -> Self {
         let setup = Setup {
             snapshot,
+            position,
             keys: BTreeMap::new(),
             settings: Settings::default(),
             drafts: crate::ui::Drafts::default(),
             reviews: ReviewNotes::default(),
+            suggestion: None,
         };
         let (model, problems) = Model::new(setup);
         assert_eq!(problems, []);
@@ -55,7 +67,7 @@ impl Screen {
             now: Timestamp::from_millis(NOW),
             effects: Vec::new(),
             redraw: Redraw::No,
-            answers: true,
+            answers,
         };
         screen.msg(Msg::Input(Input::Resize(columns, rows)));
         screen

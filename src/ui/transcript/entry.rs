@@ -2,17 +2,63 @@
 //!
 //! Every change of an entry bumps its version, which invalidates cached layouts.
 
+use std::cmp::Ordering;
+
 use crate::base::{EventId, MessageId, TaskId, Timestamp};
 use crate::model::ask::{Answer, Ask};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{CompactTrigger, ErrorNote, ToolResult, Verdict};
+use crate::model::live_turn::Tail;
 use crate::model::{BlobRef, Content, Image};
 
-/// Identifies an entry. Log entries come first, in log order; live entries come last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The longest input of a call that is looked at for a task.
+const MAX_INPUT: usize = 64 * 1024;
+
+/// Identifies an entry and places it: entries of the log in the order in which they happened, then the response that is
+/// being streamed, then what arrived meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryId {
     Event(EventId),
+    /// An event that arrived during a response, which was saved after it. The entry follows the response.
+    Delayed {
+        /// The last event of the response.
+        after: EventId,
+        event: EventId,
+    },
     Live(LivePart),
+    /// An event that arrived during the response that is being streamed.
+    Queued(EventId),
+}
+
+impl EntryId {
+    /// Returns the event that the entry shows. `None` for streamed output.
+    pub fn event(self) -> Option<EventId> {
+        match self {
+            Self::Event(event) | Self::Delayed { event, .. } | Self::Queued(event) => Some(event),
+            Self::Live(_) => None,
+        }
+    }
+
+    fn order(self) -> (u8, Option<EventId>, u8, Option<EventId>) {
+        match self {
+            Self::Event(event) => (0, Some(event), 0, None),
+            Self::Delayed { after, event } => (0, Some(after), 1, Some(event)),
+            Self::Live(part) => (1, None, part as u8, None),
+            Self::Queued(event) => (2, Some(event), 0, None),
+        }
+    }
+}
+
+impl Ord for EntryId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for EntryId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// The part of the response that is being streamed.
@@ -33,16 +79,31 @@ pub struct Entry {
     pub version: u32,
     /// The conversation was rewound to before it.
     pub undone: bool,
+    /// The message that the entry shows.
+    pub message: Option<MessageId>,
+    /// The event by which the message became part of the conversation.
+    pub read: Option<EventId>,
     pub kind: EntryKind,
 }
 
 impl Entry {
     pub fn new(id: EntryId, at: Timestamp, turn: u64, kind: EntryKind) -> Self {
-        Self { id, at, turn, version: 0, undone: false, kind }
+        Self { id, at, turn, version: 0, undone: false, message: None, read: None, kind }
     }
 
     pub fn bump_version(&mut self) {
         self.version = self.version.wrapping_add(1);
+    }
+
+    /// Returns true if a rewind to `last_kept` removes the entry from the conversation. A message that no turn has read
+    /// still waits to be read.
+    pub fn is_undone_by(&self, last_kept: Option<EventId>) -> bool {
+        let joined = match (self.message, &self.kind) {
+            (Some(_), EntryKind::UserMessage { delivery: DeliveryState::Sent, .. }) => return false,
+            (Some(_), _) => self.read.or(self.id.event()),
+            (None, _) => self.id.event(),
+        };
+        last_kept.is_none_or(|last| joined.is_none_or(|joined| joined > last))
     }
 }
 
@@ -146,7 +207,7 @@ pub struct ToolEntry {
     pub asked: Option<ToolUse>,
     pub result: Option<ToolResult>,
     /// Live output, until the result arrives.
-    pub output: Output,
+    pub output: Tail,
     /// The full output, if it was read from its blob.
     pub full: Option<String>,
 }
@@ -156,7 +217,7 @@ impl ToolEntry {
     pub fn related_task(&self) -> Option<TaskId> {
         // Such a call is short, but a written file may be megabytes, and this runs for every frame.
         let input = self.asked.as_ref()?.input.as_str();
-        let input = if input.len() > OUTPUT_BYTES { "{}" } else { input };
+        let input = if input.len() > MAX_INPUT { "{}" } else { input };
         let input: serde_json::Value = serde_json::from_str(input).ok()?;
         let named = ["task", "task_id", "to"].iter().find_map(|name| input.get(name)?.as_str()?.parse().ok());
         named.or_else(|| self.created_task())
@@ -173,30 +234,6 @@ impl ToolEntry {
     /// Returns the blob with the full output, if the result has only a part of it.
     pub fn blob(&self) -> Option<&BlobRef> {
         self.result.as_ref().and_then(|result| result.full.as_ref()).filter(|_| self.full.is_none())
-    }
-}
-
-/// How many bytes of live output are kept.
-const OUTPUT_BYTES: usize = 64 * 1024;
-
-/// The last part of a tool's live output.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
-    pub text: String,
-    /// Bytes dropped from the start.
-    pub dropped: u64,
-}
-
-impl Output {
-    pub fn push(&mut self, chunk: &str) {
-        self.text.push_str(chunk);
-        // Cut only at twice the limit: cutting moves everything that is kept.
-        if self.text.len() > 2 * OUTPUT_BYTES {
-            let cut = self.text.ceil_char_boundary(self.text.len() - OUTPUT_BYTES);
-            let cut = self.text[cut..].find('\n').map_or(cut, |line| cut + line + 1);
-            self.dropped += cut as u64;
-            self.text.drain(..cut);
-        }
     }
 }
 

@@ -1,24 +1,43 @@
 //! Folds events into entries. Stored and live events take the same path, so both look the same.
+//!
+//! A response is saved when it is complete, so what arrives while it is written comes before it in the log. On the
+//! screen it follows the response: it waits in `queued` until the response has ended.
 
 use std::collections::VecDeque;
 
-use crate::base::sanitize;
+use crate::base::{EventId, MessageId, sanitize};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
+use crate::model::live_turn::Tail;
 use crate::model::message::{Message, MessageSource, TreeAction};
 use crate::ui::labels;
-use crate::ui::transcript::entry::{DeliveryState, Entry, EntryId, EntryKind, Output, Summary, Tone, ToolEntry};
+use crate::ui::transcript::entry::{DeliveryState, Entry, EntryId, EntryKind, Summary, Tone, ToolEntry};
 use crate::ui::transcript::layout::shown_name;
 
 /// Calls that are shown as an Ask or a verdict instead.
 const CLARIFY: &str = "clarify";
 const DONE: &str = "done";
 
+const INTERRUPTED: &str = "interrupted";
+const YOU_INTERRUPTED: &str = "you interrupted the agent";
+/// How many of the newest entries can belong to the same moment.
+const RECENT: usize = 6;
+
 /// Entries folded from events, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fold {
     /// Boxed, so that growing the deque does not move all entries within one frame.
     pub entries: VecDeque<Box<Entry>>,
+    /// Entries that arrived during the response that is being written.
+    pub queued: Vec<Entry>,
+    /// Whether a request to the model is open, as far as the events tell.
+    is_responding: bool,
+    /// The last entry of the open response that was saved.
+    last_output: Option<EventId>,
+    /// Calls without a result.
+    open: Vec<String>,
+    /// Whether the last notice tells of a rewind, so that the stop that belongs to it is not shown.
+    has_just_moved: bool,
     turn: u64,
     /// `clarify` calls whose Ask has not arrived. The Ask shows everything that the call would.
     asking: Vec<ToolUse>,
@@ -27,12 +46,50 @@ pub struct Fold {
 impl Fold {
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut fold = Self::default();
-        events.into_iter().for_each(|event| fold.apply(event));
+        events.into_iter().for_each(|event| drop(fold.apply(event)));
         fold
     }
 
     fn push(&mut self, event: &Event, kind: EntryKind) {
+        self.has_just_moved = false;
+        if self.queued.is_empty() {
+            self.entries.push_back(Box::new(Entry::new(EntryId::Event(event.id), event.ts, self.turn, kind)));
+        } else {
+            self.queued.push(Entry::new(EntryId::Queued(event.id), event.ts, self.turn, kind));
+        }
+    }
+
+    /// Adds a part of the response, before what arrived while it was written.
+    fn push_output(&mut self, event: &Event, kind: EntryKind) {
+        self.has_just_moved = false;
+        self.last_output = Some(event.id);
         self.entries.push_back(Box::new(Entry::new(EntryId::Event(event.id), event.ts, self.turn, kind)));
+    }
+
+    fn push_message(&mut self, event: &Event, message: &Message, kind: EntryKind) {
+        self.has_just_moved = false;
+        let is_queued = !self.queued.is_empty() || (self.is_responding && self.open.is_empty());
+        let id = if is_queued { EntryId::Queued(event.id) } else { EntryId::Event(event.id) };
+        let entry = Entry { message: Some(message.id), ..Entry::new(id, event.ts, self.turn, kind) };
+        if is_queued { self.queued.push(entry) } else { self.entries.push_back(Box::new(entry)) }
+    }
+
+    /// Moves what arrived during the response behind it. Returns the new id of each moved entry.
+    fn settle(&mut self) -> Vec<(EntryId, EntryId)> {
+        self.is_responding = false;
+        let after = self.last_output.take();
+        let mut moved = Vec::new();
+        for mut entry in self.queued.drain(..) {
+            let Some(event) = entry.id.event() else { continue };
+            let id = after.map_or(EntryId::Event(event), |after| EntryId::Delayed { after, event });
+            moved.push((std::mem::replace(&mut entry.id, id), id));
+            self.entries.push_back(Box::new(entry));
+        }
+        moved
+    }
+
+    fn all_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Entry> {
+        self.entries.iter_mut().map(Box::as_mut).chain(&mut self.queued)
     }
 
     fn notice(&mut self, event: &Event, tone: Tone, text: impl Into<String>, more: impl Into<String>) {
@@ -41,37 +98,72 @@ impl Fold {
 
     /// Applies `change` to the latest entry that accepts it. Returns true if there is one.
     fn change(&mut self, change: impl Fn(&mut EntryKind) -> bool) -> bool {
-        let found = self.entries.iter_mut().rev().find_map(|entry| change(&mut entry.kind).then_some(entry));
-        found.map(|entry| entry.bump_version()).is_some()
+        let found = self.all_mut().rev().find_map(|entry| change(&mut entry.kind).then_some(entry));
+        found.map(Entry::bump_version).is_some()
     }
 
-    pub fn apply(&mut self, event: &Event) {
+    /// Returns true if one of the newest entries of this turn is a notice with this text.
+    fn has_recent_notice(&self, wanted: &str) -> bool {
+        let mut newest = self.entries.iter().rev().take(RECENT);
+        newest.any(|entry| matches!(&entry.kind, EntryKind::Notice { text, .. } if text == wanted))
+    }
+
+    fn remove_recent_notice(&mut self, wanted: &str) {
+        let from = self.entries.len().saturating_sub(RECENT);
+        let found = self
+            .entries
+            .range(from..)
+            .position(|entry| matches!(&entry.kind, EntryKind::Notice { text, .. } if text == wanted));
+        if let Some(place) = found {
+            self.entries.remove(from + place);
+        }
+    }
+
+    /// Applies an event. Returns the entries that got a new place, and with it a new id.
+    pub fn apply(&mut self, event: &Event) -> Vec<(EntryId, EntryId)> {
+        let mut places = Vec::new();
         match &event.body {
             Body::Message(message) => self.message(event, message),
-            Body::MessagesConsumed(consumed) => self.set_delivery(&consumed.ids, DeliveryState::Read),
-            Body::MessagesWithdrawn(withdrawn) => self.set_delivery(&withdrawn.ids, DeliveryState::Withdrawn),
-            Body::AssistantText(said) => self.push(event, EntryKind::Text { text: said.text.clone() }),
+            Body::MessagesConsumed(consumed) => {
+                places = self.settle();
+                self.set_delivery(event, &consumed.ids, DeliveryState::Read);
+                self.is_responding = true;
+            }
+            Body::MessagesWithdrawn(withdrawn) => {
+                self.set_delivery(event, &withdrawn.ids, DeliveryState::Withdrawn);
+            }
+            Body::AssistantText(said) => self.push_output(event, EntryKind::Text { text: said.text.clone() }),
             Body::Thinking(thought) => {
                 let hidden = thought.redacted.is_some() && thought.text.is_empty();
-                self.push(event, EntryKind::Thinking { text: thought.text.clone(), hidden });
+                self.push_output(event, EntryKind::Thinking { text: thought.text.clone(), hidden });
             }
-            Body::ToolCall(asked) if shown_name(&asked.name) == CLARIFY => self.asking.push(asked.clone()),
+            Body::ToolCall(asked) if shown_name(&asked.name) == CLARIFY => {
+                self.open.push(asked.call.clone());
+                self.asking.push(asked.clone());
+            }
             Body::ToolCall(asked) => {
+                self.open.push(asked.call.clone());
                 let tool = ToolEntry {
                     call: asked.call.clone(),
                     name: asked.name.clone(),
                     asked: Some(asked.clone()),
                     result: None,
-                    output: Output::default(),
+                    output: Tail::default(),
                     full: None,
                 };
-                self.push(event, EntryKind::Tool(Box::new(tool)));
+                self.push_output(event, EntryKind::Tool(Box::new(tool)));
             }
-            Body::ToolResult(result) => self.result(event, result),
+            Body::ToolResult(result) => {
+                self.open.retain(|call| *call != result.call);
+                self.result(event, result);
+                self.is_responding |= self.open.is_empty();
+            }
             Body::TurnEnded(end) => {
-                if let Some((tone, text)) = stop(&end.stop) {
-                    self.notice(event, tone, text, "");
+                let told = end.stop == StopReason::Interrupted && self.has_recent_notice(YOU_INTERRUPTED);
+                if let Some((tone, text)) = stop(&end.stop).filter(|_| !told) {
+                    self.push_output(event, EntryKind::Notice { tone, text, more: String::new() });
                 }
+                places = self.settle();
                 self.turn += 1;
             }
             Body::CompactStarted(started) => {
@@ -96,19 +188,26 @@ impl Fold {
                 self.push(event, EntryKind::Separator { text });
             }
             Body::RunStarted(run) => {
+                places = self.settle();
                 let text = format!("{} with {}", run_word(run.shape), sanitize::line(&run.model));
                 self.push(event, EntryKind::Separator { text });
             }
             Body::RunEnded(run) => {
-                if let Some((tone, text, more)) = exit(&run.exit) {
+                places = self.settle();
+                self.open.clear();
+                // A rewind leaves the task stopped, which its own notice says.
+                let told = self.has_just_moved && run.exit == Exit::Interrupted(InterruptReason::Stopped);
+                if let Some((tone, text, more)) = exit(&run.exit).filter(|_| !told) {
+                    self.remove_recent_notice(INTERRUPTED);
                     self.notice(event, tone, text, more);
                 }
             }
             Body::DoneNotified(done) => {
                 // The verdict replaces the entry of the `done` call.
                 let called = |entry: &Entry| matches!(&entry.kind, EntryKind::Tool(tool) if tool.result.is_none() && shown_name(&tool.name) == DONE);
-                if self.entries.back().is_some_and(|entry| called(entry)) {
-                    self.entries.pop_back();
+                let from = self.entries.len().saturating_sub(RECENT);
+                if let Some(place) = self.entries.range(from..).position(|entry| called(entry)) {
+                    self.entries.remove(from + place);
                 }
                 self.push(event, EntryKind::Done { verdict: done.verdict, text: done.result.clone() });
             }
@@ -151,14 +250,16 @@ impl Fold {
                 self.notice(event, Tone::Quiet, "the session log was repaired", repaired.steps.join("\n"));
             }
             Body::HeadMoved(moved) => {
-                let last_kept = moved.to.map(EntryId::Event);
+                places = self.settle();
+                self.open.clear();
                 for entry in &mut self.entries {
-                    if last_kept.is_none_or(|last| entry.id > last) && !entry.undone {
+                    if !entry.undone && entry.is_undone_by(moved.to) {
                         entry.undone = true;
                         entry.bump_version();
                     }
                 }
                 self.notice(event, Tone::Quiet, "rewound to an earlier turn", "");
+                self.has_just_moved = true;
             }
             Body::Unknown(unknown) => {
                 let text = format!("unknown event of a newer version: {}", sanitize::line(&unknown.kind));
@@ -166,13 +267,19 @@ impl Fold {
             }
             Body::SessionConfig(_) | Body::Usage(_) | Body::Snapshot(_) | Body::Work(_) | Body::TaskChanged(_) => {}
         }
+        places
+    }
+
+    /// Ends the fold of a page of older events.
+    pub fn finish(&mut self) {
+        self.settle();
     }
 
     fn result(&mut self, event: &Event, result: &ToolResult) {
         let joined = self.change(|kind| match kind {
             EntryKind::Tool(tool) if tool.call == result.call && tool.result.is_none() => {
                 tool.result = Some(result.clone());
-                tool.output = Output::default();
+                tool.output = Tail::default();
                 true
             }
             _ => false,
@@ -188,18 +295,17 @@ impl Fold {
                 name: result.name.clone(),
                 asked,
                 result: Some(result.clone()),
-                output: Output::default(),
+                output: Tail::default(),
                 full: None,
             };
             self.push(event, EntryKind::Tool(Box::new(tool)));
         }
     }
 
-    fn set_delivery(&mut self, ids: &[crate::base::MessageId], how: DeliveryState) {
-        for entry in &mut self.entries {
-            if let EntryKind::UserMessage { message, delivery, .. } = &mut entry.kind
-                && ids.contains(message)
-            {
+    fn set_delivery(&mut self, event: &Event, ids: &[MessageId], how: DeliveryState) {
+        for entry in self.all_mut().filter(|entry| entry.message.is_some_and(|message| ids.contains(&message))) {
+            entry.read = (how == DeliveryState::Read).then_some(event.id);
+            if let EntryKind::UserMessage { delivery, .. } = &mut entry.kind {
                 *delivery = how;
                 entry.bump_version();
             }
@@ -249,7 +355,10 @@ impl Fold {
                 EntryKind::Notice { tone, text, more: message.body.clone() }
             }
             MessageSource::WorkContext => quiet("context given to the agent", &message.body),
-            MessageSource::Interrupt => quiet("you interrupted the agent", &message.body),
+            MessageSource::Interrupt => {
+                self.remove_recent_notice(INTERRUPTED);
+                quiet(YOU_INTERRUPTED, &message.body)
+            }
             MessageSource::Compact => quiet("you asked for a summary", ""),
             MessageSource::Notice => {
                 let (first, rest) = message.body.split_once('\n').unwrap_or((&message.body, ""));
@@ -258,7 +367,7 @@ impl Fold {
             // The Ask and the summary have their own entries.
             MessageSource::ClarifyResponse { .. } | MessageSource::CompactedResume => return,
         };
-        self.push(event, kind);
+        self.push_message(event, message, kind);
     }
 }
 
@@ -298,7 +407,7 @@ fn stop(stop: &StopReason) -> Option<(Tone, String)> {
         StopReason::ContextOverflow => {
             Some((Tone::Warn, "the conversation exceeds the model's context window".to_owned()))
         }
-        StopReason::Interrupted => Some((Tone::Warn, "interrupted".to_owned())),
+        StopReason::Interrupted => Some((Tone::Warn, INTERRUPTED.to_owned())),
         StopReason::Other(word) => Some((Tone::Warn, format!("the model stopped: {}", sanitize::line(word)))),
     }
 }
@@ -314,7 +423,7 @@ fn exit(exit: &Exit) -> Option<(Tone, &'static str, String)> {
         InterruptReason::Quit => (Tone::Quiet, "paused when you quit", String::new()),
         InterruptReason::TaskGone => (Tone::Quiet, "stopped: the task was closed or deleted", String::new()),
         InterruptReason::Budget => (Tone::Warn, "stopped: budget exceeded", String::new()),
-        InterruptReason::TurnLimit => (Tone::Warn, "stopped: turn limit delivery", String::new()),
+        InterruptReason::TurnLimit => (Tone::Warn, "stopped: turn limit reached", String::new()),
         InterruptReason::Provider(why) => (Tone::Error, "stopped: provider error", why.clone()),
         InterruptReason::Storage(why) => (Tone::Error, "stopped: an event could not be saved", why.clone()),
         InterruptReason::Internal(why) => (Tone::Error, "stopped: internal error", why.clone()),

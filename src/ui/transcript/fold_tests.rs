@@ -150,3 +150,120 @@ fn verdict_appears_once() {
     let [call, refused] = called("done", &serde_json::json!({"status": "passed"}), true);
     assert!(matches!(&Fold::of([&call, &refused]).entries[0].kind, EntryKind::Tool(tool) if tool.result.is_some()));
 }
+
+/// Returns a message of the user that arrived as event `number`, and the event that it was read.
+fn sent(number: u128, words: &str) -> (Event, Body) {
+    let id = MessageId::from_ulid(ulid::Ulid::from_parts(1, number));
+    let message = Message::new(id, crate::base::Timestamp::EPOCH, MessageSource::User, words);
+    let read = Body::MessagesConsumed(crate::model::event::MessagesConsumed { ids: vec![id] });
+    (event(number, 0, Body::Message(message)), read)
+}
+
+fn wrote(number: u128, words: &str) -> Event {
+    event(number, 0, Body::AssistantText(AssistantText { text: words.to_owned() }))
+}
+
+fn ended(number: u128, stop: StopReason) -> Event {
+    event(number, 0, Body::TurnEnded(TurnEnded { stop, ..turn() }))
+}
+
+/// Returns the texts of all entries in display order.
+fn order(fold: &Fold) -> Vec<String> {
+    let text = |entry: &Entry| match &entry.kind {
+        EntryKind::UserMessage { text, .. } | EntryKind::Text { text } | EntryKind::Notice { text, .. } => text.clone(),
+        EntryKind::Tool(tool) => tool.call.clone(),
+        other => format!("{other:?}"),
+    };
+    fold.entries.iter().map(Box::as_ref).chain(&fold.queued).map(text).collect()
+}
+
+#[test]
+fn a_message_sent_during_a_response_stands_after_it() {
+    let (first, read) = sent(1, "go");
+    let (second, read_second) = sent(3, "and quickly");
+    let events = [
+        first,
+        event(2, 0, read),
+        second,
+        wrote(4, "the response under way"),
+        ended(5, StopReason::EndTurn),
+        event(6, 0, read_second),
+        wrote(7, "the reaction"),
+    ];
+    let mut fold = Fold::default();
+    for (count, event) in events.iter().enumerate() {
+        fold.apply(event);
+        assert_eq!(fold.queued.len(), usize::from(count == 2 || count == 3), "after event {count}");
+    }
+    assert_eq!(order(&fold), ["go", "the response under way", "and quickly", "the reaction"]);
+    assert!(fold.entries.iter().is_sorted_by_key(|entry| entry.id), "entries are found by their ids");
+    assert_eq!(Fold::of(&events), fold, "a restart shows the same");
+}
+
+#[test]
+fn a_message_sent_while_a_tool_runs_stands_after_its_call() {
+    let [_, result] = called("bash", &serde_json::json!({"command": "ls"}), false);
+    let [call, _] = called("bash", &serde_json::json!({"command": "ls"}), false);
+    let (first, read) = sent(0, "go");
+    let (second, _) = sent(3, "wait");
+    let next = wrote(9, "next");
+    let consumed = Event { id: event(0, 0, Body::TurnEnded(turn())).id, ..event(0, 0, read) };
+    let fold = Fold::of([&first, &consumed, &call, &ended(2, StopReason::ToolUse), &second, &result, &next]);
+    assert_eq!(order(&fold), ["go", "c", "wait", "next"], "the next response began after it");
+}
+
+#[test]
+fn a_message_to_an_idle_agent_keeps_its_place() {
+    let (first, read) = sent(3, "again");
+    let fold =
+        Fold::of([&wrote(1, "done"), &ended(2, StopReason::EndTurn), &first, &event(4, 0, read), &wrote(5, "yes")]);
+    assert_eq!(order(&fold), ["done", "again", "yes"]);
+    assert!(fold.entries.iter().all(|entry| matches!(entry.id, EntryId::Event(_))));
+}
+
+fn moved(number: u128, to: &Event) -> Event {
+    let carry = Box::new(SessionState::default());
+    event(number, 0, Body::HeadMoved(HeadMoved { to: Some(to.id), from: None, reason: MoveReason::Rewind, carry }))
+}
+
+fn run_ended(number: u128, reason: InterruptReason) -> Event {
+    event(number, 0, Body::RunEnded(Exit::Interrupted(reason).into()))
+}
+
+#[test]
+fn a_rewind_undoes_a_message_that_was_read_after_its_goal() {
+    let (early, read) = sent(1, "written early, read late");
+    let (pending, _) = sent(5, "not read yet");
+    let kept = ended(2, StopReason::EndTurn);
+    let events = [
+        early,
+        kept.clone(),
+        event(3, 0, read),
+        wrote(4, "undone"),
+        pending,
+        moved(6, &kept),
+        run_ended(7, InterruptReason::Stopped),
+    ];
+    let fold = Fold::of(&events);
+    let undone: Vec<bool> =
+        fold.entries.iter().map(Box::as_ref).chain(&fold.queued).map(|entry| entry.undone).collect();
+    assert_eq!(order(&fold), ["written early, read late", "undone", "not read yet", "rewound to an earlier turn"]);
+    assert_eq!(undone, [true, true, false, false]);
+}
+
+#[test]
+fn an_interrupt_and_a_stop_are_told_once() {
+    let interrupt = Message::new(
+        MessageId::from_ulid(ulid::Ulid::from_parts(1, 3)),
+        crate::base::Timestamp::EPOCH,
+        MessageSource::Interrupt,
+        "",
+    );
+    let cut = ended(2, StopReason::Interrupted);
+    let fold = Fold::of([&wrote(1, "half"), &cut, &event(3, 0, Body::Message(interrupt))]);
+    assert_eq!(order(&fold), ["half", "you interrupted the agent"]);
+    let fold = Fold::of([&wrote(1, "half"), &cut, &run_ended(3, InterruptReason::Stopped)]);
+    assert_eq!(order(&fold), ["half", "stopped by you"]);
+    let fold = Fold::of([&run_ended(1, InterruptReason::TurnLimit)]);
+    assert_eq!(order(&fold), ["stopped: turn limit reached"]);
+}

@@ -11,7 +11,7 @@ use crate::model::ask::{AnsweredBy, Ask, AskKind};
 use crate::model::event::{CompactTrigger, ErrorNote, Verdict};
 use crate::text::width::{self, Cut};
 use crate::text::wrap::{self, Break};
-use crate::text::{Row, Span};
+use crate::text::{MEASURE, Row, Span};
 use crate::theme::{Glyphs, Role};
 use crate::ui::labels;
 use crate::ui::transcript::entry::{DeliveryState, Entry, EntryKind, Tone};
@@ -22,7 +22,7 @@ pub(super) const ROW: usize = 2_000;
 const NOTICE: usize = 8 * 1024;
 
 pub use prose::{last_output, markdown_page, plain, prose};
-pub use tool::{PendingCall, pending_call, shown_name, subject, verb};
+pub use tool::{PendingCall, call_line, pending_call, shown_name, subject, verb};
 
 /// The columns of the gutter.
 pub const GUTTER: usize = 3;
@@ -37,9 +37,19 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Returns the columns available for text.
+    /// Returns the columns available for text. Between it and the scroll bar is a gap.
     pub fn room(&self) -> usize {
-        self.width.saturating_sub(GUTTER + 1).max(1)
+        self.width.saturating_sub(GUTTER + 2).max(1)
+    }
+
+    /// Returns the columns of a line with something at its right end: wider, and nobody would read them together.
+    pub fn line_room(&self) -> usize {
+        self.room().min(MEASURE)
+    }
+
+    /// Returns the columns of such a line with its gutter.
+    pub fn line_width(&self) -> u16 {
+        u16::try_from(GUTTER + self.line_room()).unwrap_or(u16::MAX)
     }
 }
 
@@ -74,7 +84,7 @@ pub fn rows(entry: &Entry, page: &Page<'_>) -> Vec<Row> {
         EntryKind::Compaction { trigger, done } => compaction(*trigger, done.as_ref(), page),
         EntryKind::Error(note) => error(note, page),
         EntryKind::Separator { text } => {
-            vec![rule(&format!("{} {}", labels::time_of_day(entry.at, page.zone), text), page)]
+            vec![time_line(&format!("{text}  {}", labels::time_of_day(entry.at, page.zone)), page)]
         }
         EntryKind::Notice { tone, text, more } => notice(*tone, text, more, page),
         EntryKind::Writing { name, bytes } => {
@@ -96,7 +106,7 @@ pub fn lead(before: Option<&Entry>, entry: &Entry, page: &Page<'_>) -> Vec<Row> 
     let mut rows = Vec::new();
     if !labels::same_day(before.at, entry.at, page.zone) {
         rows.push(Row::blank());
-        rows.push(rule(&labels::day(entry.at, page.zone), page));
+        rows.push(time_line(&labels::day(entry.at, page.zone), page));
         rows.push(Row::blank());
     } else if before.kind.line_group().is_none() || before.kind.line_group() != entry.kind.line_group() {
         rows.push(Row::blank());
@@ -121,10 +131,10 @@ fn gutter_all(mut rows: Vec<Row>, sign: impl Fn(usize) -> (&'static str, Role)) 
 /// Returns one row with a glyph on the left and spans on the right.
 pub fn one_line(sign: &'static str, role: Role, left: Vec<Span>, right: Vec<Span>, page: &Page<'_>) -> Vec<Row> {
     let right_width: usize = right.iter().map(Span::width).sum();
-    let room = page.room().saturating_sub(right_width + usize::from(right_width > 0) * 2);
+    let room = page.line_room().saturating_sub(right_width + usize::from(right_width > 0) * 2);
     let mut row = Row::new(left);
     row.truncate(room.max(1), page.glyphs.ellipsis);
-    let gap = page.room().saturating_sub(row.width() + right_width);
+    let gap = page.line_room().saturating_sub(row.width() + right_width);
     if right_width > 0 {
         row.push(Span::decoration(" ".repeat(gap), Role::Text));
         row.spans.extend(right);
@@ -137,16 +147,11 @@ fn under(text: &str, role: Role, page: &Page<'_>) -> Vec<Row> {
     gutter(plain(text, role, page.room()), " ", Role::Text)
 }
 
-fn rule(text: &str, page: &Page<'_>) -> Row {
-    let text = width::truncate(text, page.room().saturating_sub(8), Cut::End, page.glyphs.ellipsis).into_owned();
-    let line = page.glyphs.rule;
-    let after = page.room().saturating_sub(width::of(&text) + 4);
-    Row::new(vec![
-        Span::decoration("   ", Role::Text),
-        Span::decoration(format!("{} ", line.repeat(2)), Role::Separator),
-        Span::new(text, Role::Muted),
-        Span::decoration(format!(" {}", line.repeat(after)), Role::Separator),
-    ])
+/// Returns a row with a time and what began then, at the right end.
+fn time_line(text: &str, page: &Page<'_>) -> Row {
+    let text = width::truncate(text, page.line_room(), Cut::End, page.glyphs.ellipsis).into_owned();
+    let gap = page.line_room().saturating_sub(width::of(&text));
+    Row::new(vec![Span::decoration(" ".repeat(GUTTER + gap), Role::Text), Span::new(text, Role::Separator)])
 }
 
 fn user_message(entry: &Entry, text: &str, images: usize, delivery: DeliveryState, page: &Page<'_>) -> Vec<Row> {
@@ -154,7 +159,7 @@ fn user_message(entry: &Entry, text: &str, images: usize, delivery: DeliveryStat
         DeliveryState::Sent | DeliveryState::Read => Role::User,
         DeliveryState::Withdrawn => Role::Strike,
     };
-    let mut head = vec![Span::decoration("you ", Role::User)];
+    let mut head = vec![Span::decoration("You ", Role::User)];
     head.push(Span::decoration(labels::time_of_day(entry.at, page.zone), Role::Muted));
     match delivery {
         DeliveryState::Sent => head.push(Span::decoration(" queued", Role::Waiting)),
@@ -167,7 +172,8 @@ fn user_message(entry: &Entry, text: &str, images: usize, delivery: DeliveryStat
     let text_role = if delivery == DeliveryState::Withdrawn { Role::Strike } else { Role::Text };
     let mut rows = vec![Row::new(head)];
     rows.extend(plain(text, text_role, page.room()));
-    gutter_all(rows, |_| (page.glyphs.quote_bar, role))
+    let rows = gutter_all(rows, |_| (page.glyphs.quote_bar, role));
+    rows.into_iter().map(|row| row.on(Role::UserBg)).collect()
 }
 
 fn thinking(text: &str, hidden: bool, page: &Page<'_>) -> Vec<Row> {
@@ -244,7 +250,8 @@ fn question(ask: &Ask, pending: bool, page: &Page<'_>) -> Vec<Row> {
             rows.extend(wrap::spans(&choice, page.room(), &key, &rest, Break::Words));
         }
     }
-    gutter(rows, page.glyphs.ask, role)
+    let rows = gutter(rows, page.glyphs.ask, role);
+    if pending { rows.into_iter().map(|row| row.on(Role::Card)).collect() } else { rows }
 }
 
 fn compaction(

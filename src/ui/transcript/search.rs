@@ -204,7 +204,7 @@ impl Transcript {
 
     /// Goes to the entry of an event, or for a result to that of its call. Returns true if there is one.
     pub fn go_to_event(&mut self, event: EventId, page: &Page<'_>, height: usize) -> bool {
-        let wanted = EntryId::Event(event);
+        let wanted = self.id_of(event);
         let count = self.entry_count();
         let near = self.index_near(wanted);
         let at_or_before = |index: usize| self.entry(index).is_some_and(|entry| entry.id <= wanted);

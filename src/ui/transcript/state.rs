@@ -3,12 +3,14 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use crate::base::{EventId, TaskId, Timestamp};
+use crate::base::{EventId, TaskId, Timestamp, text};
 use crate::model::event::MoveReason;
+use crate::model::live_turn::LiveTurn;
 use crate::model::{Body, Event, Live};
 use crate::text::Row;
+use crate::ui::position::ReadingPosition;
 use crate::ui::transcript::cache::{Cache, Key, Stream};
-use crate::ui::transcript::entry::{self, Entry, EntryId, EntryKind};
+use crate::ui::transcript::entry::{Entry, EntryId, EntryKind, LivePart, ToolEntry};
 use crate::ui::transcript::fold::Fold;
 use crate::ui::transcript::layout::{self, Page};
 use crate::ui::transcript::log::{self, LogLine};
@@ -29,6 +31,16 @@ enum Loading {
     Older,
     /// Loading failed before this event, or at the end. Not retried by itself, or it would never stop.
     Failed(Option<EventId>),
+}
+
+/// An event to go to.
+#[derive(Clone, Copy, Debug)]
+struct Sought {
+    event: EventId,
+    /// How many events to load next to reach it.
+    count: usize,
+    /// The row of its entry that was the topmost one when the transcript was left.
+    row: Option<isize>,
 }
 
 /// A stable position in a transcript.
@@ -55,8 +67,9 @@ pub struct Transcript {
     loading: Loading,
     /// Events that arrived while the newest ones were loading.
     waiting: Vec<Event>,
-    /// The event to go to, and how many events to load next to reach it.
-    seeking: Option<(EventId, usize)>,
+    /// The loaded events are newer than the updates: streamed text is not shown until those have caught up.
+    is_ahead: bool,
+    seeking: Option<Sought>,
     pub(super) follow: bool,
     pub(super) anchor: Option<Anchor>,
     pub(super) cursor: Option<EntryId>,
@@ -82,6 +95,7 @@ impl Transcript {
             more: true,
             loading: Loading::Nothing,
             waiting: Vec::new(),
+            is_ahead: false,
             seeking: None,
             follow: true,
             anchor: None,
@@ -116,22 +130,47 @@ impl Transcript {
 
     /// Goes to an event once it is loaded.
     pub fn seek(&mut self, event: EventId) {
-        self.seeking = Some((event, PAGE));
+        self.seeking = Some(Sought { event, count: PAGE, row: None });
+    }
+
+    /// Continues where the transcript was left, once that is loaded.
+    pub fn resume(&mut self, at: ReadingPosition) {
+        self.seeking = Some(Sought { event: at.event, count: PAGE, row: Some(at.row) });
+    }
+
+    /// Returns the topmost visible row. `None` in follow mode.
+    pub fn reading_position(&self) -> Option<ReadingPosition> {
+        if let Some(Sought { event, row: Some(row), .. }) = self.seeking {
+            return Some(ReadingPosition { event, row });
+        }
+        let anchor = self.anchor.filter(|_| !self.follow)?;
+        Some(ReadingPosition { event: anchor.id.event()?, row: anchor.row })
+    }
+
+    /// Goes to the place where the transcript was left, if it is loaded.
+    fn resume_if_loaded(&mut self) {
+        let Some(Sought { event, row: Some(row), .. }) = self.seeking else { return };
+        if !self.more || self.first.is_some_and(|first| first <= event) {
+            self.seeking = None;
+            self.follow = false;
+            self.anchor = Some(Anchor { id: self.id_of(event), row });
+        }
     }
 
     /// Returns the event before which to load, and how many, to reach the sought one. The count doubles each time, so
     /// that a distant event does not take a thousand loads.
     pub fn wants_sought(&mut self) -> Option<(EventId, usize)> {
-        let (event, count) = self.seeking.filter(|_| self.more && self.loading == Loading::Nothing)?;
-        let before = self.first.filter(|first| *first > event)?;
-        self.seeking = Some((event, count.saturating_mul(2)));
+        let sought = self.seeking.filter(|_| self.more && self.loading == Loading::Nothing)?;
+        let (before, count) = (self.first.filter(|first| *first > sought.event)?, sought.count);
+        self.seeking = Some(Sought { count: count.saturating_mul(2), ..sought });
         self.loading = Loading::Older;
         Some((before, count))
     }
 
     /// Returns the sought event once it is loaded, or once nothing more can be loaded.
     pub fn take_sought(&mut self) -> Option<EventId> {
-        let (event, _) = self.seeking.filter(|_| self.loading == Loading::Nothing && self.last.is_some())?;
+        let is_ready = self.loading == Loading::Nothing && self.last.is_some();
+        let Sought { event, .. } = self.seeking.filter(|sought| is_ready && sought.row.is_none())?;
         let here = !self.more || self.first.is_some_and(|first| first <= event);
         here.then(|| self.seeking = None).map(|()| event)
     }
@@ -146,7 +185,7 @@ impl Transcript {
     }
 
     pub fn entry_count(&self) -> usize {
-        self.fold.entries.len() + self.tail.len()
+        self.fold.entries.len() + self.tail.len() + self.fold.queued.len()
     }
 
     /// Returns the number of log entries, which come before the live ones.
@@ -160,21 +199,41 @@ impl Transcript {
     }
 
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.fold.entries.iter().map(Box::as_ref).chain(&self.tail)
+        self.fold.entries.iter().map(Box::as_ref).chain(&self.tail).chain(&self.fold.queued)
     }
 
     pub fn entry(&self, index: usize) -> Option<&Entry> {
         let kept = self.fold.entries.len();
-        if index < kept { self.fold.entries.get(index).map(Box::as_ref) } else { self.tail.get(index - kept) }
+        let streamed = kept + self.tail.len();
+        match index {
+            _ if index < kept => self.fold.entries.get(index).map(Box::as_ref),
+            _ if index < streamed => self.tail.get(index - kept),
+            _ => self.fold.queued.get(index - streamed),
+        }
     }
 
     pub fn index_of(&self, id: EntryId) -> Option<usize> {
         match id {
-            EntryId::Event(_) => self.fold.entries.binary_search_by_key(&id, |entry| entry.id).ok(),
+            EntryId::Event(_) | EntryId::Delayed { .. } => {
+                self.fold.entries.binary_search_by_key(&id, |entry| entry.id).ok()
+            }
             EntryId::Live(_) => {
                 self.tail.iter().position(|entry| entry.id == id).map(|place| self.fold.entries.len() + place)
             }
+            EntryId::Queued(_) => {
+                let before = self.fold.entries.len() + self.tail.len();
+                self.fold.queued.iter().position(|entry| entry.id == id).map(|place| before + place)
+            }
         }
+    }
+
+    /// Returns the id of the entry that shows an event, or the id that it would have.
+    pub(super) fn id_of(&self, event: EventId) -> EntryId {
+        let plain = EntryId::Event(event);
+        if self.index_of(plain).is_some() {
+            return plain;
+        }
+        self.entries().map(|entry| entry.id).find(|id| id.event() == Some(event)).unwrap_or(plain)
     }
 
     /// Returns the index of `id`, or of the entry that took its place.
@@ -205,11 +264,13 @@ impl Transcript {
         self.more = more;
         self.first = events.first().map(|event| event.id).or(self.first);
         let mut older = Fold::of(events);
+        older.finish();
         self.join(&mut older);
         // Pushed one by one to the front, so that loaded entries are not moved.
         older.entries.into_iter().rev().for_each(|entry| self.fold.entries.push_front(entry));
         events.iter().rev().for_each(|event| self.log.push_front(Box::new(log::line(event))));
         self.recount();
+        self.resume_if_loaded();
     }
 
     /// Moves results to their calls in the older part.
@@ -264,6 +325,7 @@ impl Transcript {
         self.last = events.last().map(|event| event.id);
         self.cache.clear();
         self.recount();
+        self.resume_if_loaded();
         let waiting = std::mem::take(&mut self.waiting);
         waiting.iter().for_each(|event| self.on_event(event));
     }
@@ -275,6 +337,7 @@ impl Transcript {
             return;
         }
         if self.last.is_some_and(|last| event.id <= last) {
+            self.drop_live_entry(event);
             return;
         }
         if matches!(&event.body, Body::HeadMoved(moved) if moved.reason == MoveReason::Redo) {
@@ -286,10 +349,11 @@ impl Transcript {
         }
         self.last = Some(event.id);
         self.first = self.first.or(Some(event.id));
-        let before = self.fold.entries.len();
-        self.fold.apply(event);
+        let (before, count) = (self.fold.entries.len(), self.entry_count());
+        let places = self.fold.apply(event);
         self.log.push_back(Box::new(log::line(event)));
         self.replace_live_entry(event, before);
+        places.into_iter().for_each(|(old, new)| self.rename(old, new));
         if matches!(
             &event.body,
             Body::ToolResult(_) | Body::AskAnswered(_) | Body::CompactMarker(_) | Body::DoneNotified(_)
@@ -297,7 +361,7 @@ impl Transcript {
             self.recount_newest();
         }
         if !self.follow {
-            self.unseen += self.fold.entries.len().saturating_sub(before);
+            self.unseen += self.entry_count().saturating_sub(count);
         }
         // Entries being loaded belong before the current oldest one.
         if self.fold.entries.len() > MAX_ENTRIES + MAX_ENTRIES / 4 && !self.is_loading() && self.seeking.is_none() {
@@ -307,26 +371,39 @@ impl Transcript {
 
     /// Replaces a live entry by its log entry, keeping position and folding.
     fn replace_live_entry(&mut self, event: &Event, before: usize) {
+        let Some(live) = self.drop_live_entry(event) else { return };
+        if let Some(new) = self.fold.entries.get(before).map(|entry| entry.id) {
+            self.rename(live, new);
+        }
+    }
+
+    /// Removes the streamed entries that an event stores or makes void. Returns the id of the stored one.
+    fn drop_live_entry(&mut self, event: &Event) -> Option<EntryId> {
         let live = match &event.body {
-            Body::AssistantText(_) => Some(entry::LivePart::Text),
-            Body::Thinking(_) => Some(entry::LivePart::Thinking),
-            Body::ToolCall(_) => Some(entry::LivePart::Call),
+            Body::AssistantText(_) => LivePart::Text,
+            Body::Thinking(_) => LivePart::Thinking,
+            Body::ToolCall(_) => LivePart::Call,
             Body::TurnEnded(_) | Body::RunEnded(_) | Body::RunStarted(_) => {
                 self.tail.clear();
-                None
+                return None;
             }
-            _ => None,
+            _ => return None,
         };
-        let Some(live) = live.map(EntryId::Live) else { return };
+        let live = EntryId::Live(live);
         self.tail.retain(|entry| entry.id != live);
-        let Some(new) = self.fold.entries.get(before).map(|entry| entry.id) else { return };
-        if let Some(anchor) = self.anchor.as_mut().filter(|anchor| anchor.id == live) {
-            anchor.id = new;
-        }
-        if self.cursor == Some(live) {
+        Some(live)
+    }
+
+    /// Moves position, cursor, search and folding to the new id of an entry.
+    fn rename(&mut self, old: EntryId, new: EntryId) {
+        let ends = self.select.as_mut().map(|(start, end)| [start, end]);
+        let anchors =
+            self.anchor.as_mut().into_iter().chain(self.search.current.as_mut()).chain(ends.into_iter().flatten());
+        anchors.filter(|anchor| anchor.id == old).for_each(|anchor| anchor.id = new);
+        if self.cursor == Some(old) {
             self.cursor = Some(new);
         }
-        if self.unfolded.remove(&live) {
+        if self.unfolded.remove(&old) {
             self.unfolded.insert(new);
         }
     }
@@ -335,12 +412,16 @@ impl Transcript {
         let surplus = self.fold.entries.len() - MAX_ENTRIES;
         // Keep what the user reads further up, and a page before it.
         let read = self.anchor.filter(|_| !self.follow).map(|anchor| self.index_near(anchor.id).saturating_sub(PAGE));
-        let cut = read.map_or(surplus, |read| read.min(surplus));
+        let mut cut = read.map_or(surplus, |read| read.min(surplus));
+        // A delayed entry stays with the response that it follows.
+        while self.fold.entries.get(cut).is_some_and(|entry| matches!(entry.id, EntryId::Delayed { .. })) {
+            cut += 1;
+        }
         if cut == 0 {
             return;
         }
         self.fold.entries.drain(..cut);
-        if let Some(EntryId::Event(first)) = self.fold.entries.front().map(|entry| entry.id) {
+        if let Some(first) = self.fold.entries.front().and_then(|entry| entry.id.event()) {
             self.first = Some(first);
             let keep = self.log.partition_point(|line| line.id < first);
             self.log.drain(..keep);
@@ -349,26 +430,54 @@ impl Transcript {
         self.more = true;
     }
 
+    /// Returns true if the loaded events are newer than the updates.
+    pub fn is_ahead(&self) -> bool {
+        self.is_ahead
+    }
+
+    /// Shows the streamed part of the turn under way, from its first character.
+    pub fn sync_live(&mut self, turn: Option<&LiveTurn>, now: Timestamp) {
+        self.tail.clear();
+        let Some(turn) = turn else { return };
+        self.is_ahead = turn.after.zip(self.last).is_some_and(|(after, last)| after < last);
+        if self.is_ahead {
+            return;
+        }
+        for (part, written) in [(LivePart::Thinking, &turn.thinking), (LivePart::Text, &turn.text)] {
+            if written.dropped > 0 {
+                let gone = format!("… {} earlier, shown when the turn is saved\n\n", text::size(written.dropped));
+                self.append_live(part, &gone, now);
+            }
+            if !written.is_empty() {
+                self.append_live(part, &written.text, now);
+            }
+        }
+        if let Some(call) = &turn.call {
+            self.set_writing(&call.name, call.bytes, now);
+        }
+        for (call, output) in &turn.outputs {
+            if let Some((tool, version)) = self.running_call(call) {
+                tool.output = output.clone();
+                *version = version.wrapping_add(1);
+            }
+        }
+    }
+
     /// Takes in live output that is not stored.
     pub fn on_live(&mut self, live: &Live, now: Timestamp) {
+        // Loaded events show what is older; the rest is taken over once both are known.
+        if self.loading == Loading::Newest || self.is_ahead {
+            return;
+        }
         match live {
-            Live::TextDelta { text } => self.append_live(entry::LivePart::Text, text, now),
-            Live::ThinkingDelta { text } => self.append_live(entry::LivePart::Thinking, text, now),
-            Live::CallDelta { name, bytes, .. } => {
-                let entry = self.tail_entry(entry::LivePart::Call, now);
-                entry.kind = EntryKind::Writing { name: name.clone(), bytes: *bytes };
-                entry.bump_version();
-            }
+            Live::TextDelta { text } => self.append_live(LivePart::Text, text, now),
+            Live::ThinkingDelta { text } => self.append_live(LivePart::Thinking, text, now),
+            Live::CallDelta { name, bytes, .. } => self.set_writing(name, *bytes, now),
             Live::OutputChunk { call, text, .. } => {
                 // Output of a call that is not loaded arrives again with its result.
-                let running = self.fold.entries.iter_mut().rev().take(200).find(
-                    |entry| matches!(&entry.kind, EntryKind::Tool(tool) if tool.call == *call && tool.result.is_none()),
-                );
-                if let Some(entry) = running
-                    && let EntryKind::Tool(tool) = &mut entry.kind
-                {
-                    tool.output.push(text);
-                    entry.bump_version();
+                if let Some((tool, version)) = self.running_call(call) {
+                    tool.output.push_output(text);
+                    *version = version.wrapping_add(1);
                 }
             }
             Live::Discarded => self.tail.clear(),
@@ -376,13 +485,30 @@ impl Transcript {
         }
     }
 
-    fn tail_entry(&mut self, live: entry::LivePart, now: Timestamp) -> &mut Entry {
+    fn set_writing(&mut self, name: &str, bytes: u64, now: Timestamp) {
+        let entry = self.tail_entry(LivePart::Call, now);
+        entry.kind = EntryKind::Writing { name: name.to_owned(), bytes };
+        entry.bump_version();
+    }
+
+    /// Returns a call without a result, with the version of its entry.
+    fn running_call(&mut self, call: &str) -> Option<(&mut ToolEntry, &mut u32)> {
+        self.fold.entries.iter_mut().rev().take(200).find_map(|entry| {
+            let Entry { kind, version, .. } = entry.as_mut();
+            match kind {
+                EntryKind::Tool(tool) if tool.call == call && tool.result.is_none() => Some((tool.as_mut(), version)),
+                _ => None,
+            }
+        })
+    }
+
+    fn tail_entry(&mut self, live: LivePart, now: Timestamp) -> &mut Entry {
         let id = EntryId::Live(live);
         let place = self.tail.iter().position(|entry| entry.id == id).unwrap_or_else(|| {
             let kind = match live {
-                entry::LivePart::Thinking => EntryKind::Thinking { text: String::new(), hidden: false },
-                entry::LivePart::Text => EntryKind::Text { text: String::new() },
-                entry::LivePart::Call => EntryKind::Writing { name: String::new(), bytes: 0 },
+                LivePart::Thinking => EntryKind::Thinking { text: String::new(), hidden: false },
+                LivePart::Text => EntryKind::Text { text: String::new() },
+                LivePart::Call => EntryKind::Writing { name: String::new(), bytes: 0 },
             };
             let turn = self.fold.entries.back().map_or(0, |entry| entry.turn);
             let place = self.tail.partition_point(|entry| entry.id < id);
@@ -392,7 +518,7 @@ impl Transcript {
         &mut self.tail[place]
     }
 
-    fn append_live(&mut self, live: entry::LivePart, delta: &str, now: Timestamp) {
+    fn append_live(&mut self, live: LivePart, delta: &str, now: Timestamp) {
         let entry = self.tail_entry(live, now);
         if let EntryKind::Text { text } | EntryKind::Thinking { text, .. } = &mut entry.kind {
             text.push_str(delta);
@@ -402,7 +528,7 @@ impl Transcript {
 
     /// Takes in the full output of a tool call.
     pub fn on_full_output(&mut self, event: EventId, text: String) {
-        let id = EntryId::Event(event);
+        let id = self.id_of(event);
         if let Some(entry) = self.index_of(id).and_then(|index| self.fold.entries.get_mut(index))
             && let EntryKind::Tool(tool) = &mut entry.kind
         {
@@ -417,9 +543,7 @@ impl Transcript {
         let key = Key { version: entry.version, width: page.width, unfolded };
         let page = Page { unfolded, ..*page };
         self.cache.rows(entry.id, key, || match &entry.kind {
-            EntryKind::Text { text } if entry.id == EntryId::Live(entry::LivePart::Text) => {
-                self.stream.rows(text, &page)
-            }
+            EntryKind::Text { text } if entry.id == EntryId::Live(LivePart::Text) => self.stream.rows(text, &page),
             _ => layout::rows(entry, &page),
         })
     }

@@ -217,7 +217,7 @@ fn search_finds_and_unfolds_folded_text() {
     let mut transcript = Transcript::new(Ids::default().login);
     transcript.on_page(None, &events(Ids::default().login), false);
     let (page, height) = (page(80), 12);
-    transcript.search_mut().field.insert("14 passed");
+    transcript.search_mut().field.insert("running 14 tests");
     assert_eq!(transcript.find(Direction::Backward, &page, height), SearchProgress::Found);
     let anchor = transcript.search().current.unwrap();
     assert!(transcript.unfolded.contains(&anchor.id));
@@ -275,7 +275,7 @@ fn long_notice_wraps_and_huge_notice_is_bounded() {
             text: text.to_owned(),
             more: String::new(),
         };
-        let entry = Entry::new(EntryId::Live(entry::LivePart::Text), Timestamp::EPOCH, 0, kind);
+        let entry = Entry::new(EntryId::Live(LivePart::Text), Timestamp::EPOCH, 0, kind);
         let rows = crate::ui::transcript::layout::rows(&entry, &Page { unfolded, ..page(40) });
         rows.iter().map(crate::text::Row::shown).collect::<Vec<_>>()
     };
@@ -288,16 +288,16 @@ fn long_notice_wraps_and_huge_notice_is_bounded() {
 
 #[test]
 fn huge_output_lays_out_only_visible_rows() {
-    let mut output = crate::ui::transcript::entry::Output::default();
+    let mut output = crate::model::live_turn::Tail::default();
     for _ in 0..200 {
-        output.push(&"x".repeat(30_000));
+        output.push_output(&"x".repeat(30_000));
     }
     assert!(output.text.len() <= 192 * 1024);
     assert!(output.dropped > 5_000_000);
     let long = "y".repeat(1_000_000);
     let rows = crate::ui::transcript::layout::rows(
         &Entry::new(
-            EntryId::Live(entry::LivePart::Text),
+            EntryId::Live(LivePart::Text),
             Timestamp::EPOCH,
             0,
             EntryKind::Notice { tone: crate::ui::transcript::entry::Tone::Quiet, text: long.clone(), more: long },
@@ -407,4 +407,94 @@ proptest! {
         let back = transcript.top(&page(80), height);
         prop_assert_eq!(transcript.anchor_at(back, &page(80)).unwrap(), before);
     }
+}
+
+fn streamed(words: &str) -> LiveUpdate {
+    LiveUpdate::TextDelta { text: words.to_owned() }
+}
+
+/// Returns the texts of all entries in display order.
+fn said(transcript: &Transcript) -> Vec<String> {
+    let text = |entry: &Entry| match &entry.kind {
+        EntryKind::Text { text } | EntryKind::UserMessage { text, .. } => text.clone(),
+        other => format!("{other:?}"),
+    };
+    transcript.entries().map(text).collect()
+}
+
+fn user_message(number: u128, words: &str) -> Event {
+    let id = crate::base::MessageId::from_ulid(ulid::Ulid::from_parts(1, number));
+    let from = crate::model::MessageSource::User;
+    event(number, 0, Body::Message(crate::model::Message::new(id, Timestamp::EPOCH, from, words)))
+}
+
+fn consumed(number: u128, message: &Event) -> Event {
+    let Body::Message(message) = &message.body else { panic!("a message") };
+    event(number, 0, Body::MessagesConsumed(crate::model::event::MessagesConsumed { ids: vec![message.id] }))
+}
+
+fn turn_ended(number: u128) -> Event {
+    let turn = crate::base::TurnId::from_ulid(ulid::Ulid::from_parts(1, number));
+    event(
+        number,
+        0,
+        Body::TurnEnded(crate::model::event::TurnEnded { turn, stop: crate::model::event::StopReason::EndTurn }),
+    )
+}
+
+#[test]
+fn a_message_sent_during_a_turn_stays_where_it_arrived() {
+    let mut transcript = Transcript::new(task(2));
+    assert!(transcript.wants_newest());
+    let first = user_message(1, "go");
+    let log = [first.clone(), consumed(2, &first)];
+    transcript.on_page(None, &log, false);
+    transcript.on_live(&streamed("streaming al"), Timestamp::EPOCH);
+    let second = user_message(3, "also this");
+    transcript.on_event(&second);
+    transcript.on_live(&streamed("ready"), Timestamp::EPOCH);
+    let page = page(60);
+    assert_eq!(said(&transcript), ["go", "streaming already", "also this"]);
+    for index in 0..transcript.entry_count() {
+        let id = transcript.entry(index).unwrap().id;
+        assert_eq!(transcript.index_of(id), Some(index), "{id:?}");
+    }
+    let place = transcript.entry(2).unwrap().id;
+    transcript.cursor = Some(place);
+    let saved = [text(4, "streaming already"), turn_ended(5), consumed(6, &second), text(7, "understood")];
+    for event in &saved {
+        transcript.on_event(event);
+        assert_eq!(said(&transcript)[..3], ["go", "streaming already", "also this"]);
+    }
+    let at_cursor = transcript.cursor.and_then(|id| transcript.index_of(id));
+    assert_eq!(at_cursor, Some(2), "the cursor stays on the message");
+    assert!(transcript.go_to_event(second.id, &page, 10) && transcript.cursor == transcript.entry(2).map(|it| it.id));
+    let mut restarted = Transcript::new(task(2));
+    let all: Vec<Event> = log.into_iter().chain([second]).chain(saved).collect();
+    restarted.on_page(None, &all, false);
+    assert_eq!(said(&restarted), said(&transcript));
+}
+
+#[test]
+fn streamed_text_that_a_loaded_page_already_has_is_not_doubled() {
+    use crate::model::live_turn::LiveTurns;
+    let mut turns = LiveTurns::default();
+    let mut transcript = Transcript::new(task(2));
+    assert!(transcript.wants_newest());
+    let (begun, saved) = (text(1, "before"), text(2, "whole"));
+    turns.on_event(task(2), &begun);
+    turns.on_live(task(2), &streamed("who"));
+    // The page was read from the disk after the response was saved; the updates have not come that far.
+    transcript.on_page(None, &[begun, saved.clone()], false);
+    transcript.sync_live(turns.get(task(2)), Timestamp::EPOCH);
+    turns.on_live(task(2), &streamed("le"));
+    transcript.on_live(&streamed("le"), Timestamp::EPOCH);
+    assert_eq!(said(&transcript), ["before", "whole"]);
+    turns.on_event(task(2), &saved);
+    transcript.on_event(&saved);
+    assert!(transcript.is_ahead());
+    transcript.sync_live(turns.get(task(2)), Timestamp::EPOCH);
+    assert!(!transcript.is_ahead());
+    transcript.on_live(&streamed("the next one"), Timestamp::EPOCH);
+    assert_eq!(said(&transcript), ["before", "whole", "the next one"]);
 }

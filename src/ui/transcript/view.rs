@@ -15,6 +15,7 @@ use crate::ui::transcript::match_count::{self, MatchPosition};
 use crate::ui::transcript::search;
 use crate::ui::transcript::state::Transcript;
 use crate::ui::transcript::viewport::RowPosition;
+use crate::ui::transcript::welcome;
 
 /// Everything drawing needs besides the transcript.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +90,7 @@ pub fn view(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, bu
                 draw::text(buffer, line, (0, 0), cx.theme.glyphs.selected, cx.theme.style(Role::Accent));
             }
             if at == lead.len() {
-                running(entry, with, cx, line, buffer);
+                running(entry, with, cx, Rect { width: page.line_width(), ..line }, buffer);
             }
             y += 1;
         }
@@ -115,8 +116,7 @@ fn running(entry: &crate::ui::transcript::entry::Entry, with: View<'_>, cx: &Cx<
             layout::PendingCall::Waiting => " for a message".to_owned(),
             layout::PendingCall::Final => return,
         };
-        let inner = Rect { width: line.width.saturating_sub(1), ..line };
-        draw::right(buffer, inner, 0, &words, cx.theme.style(Role::Muted));
+        draw::right(buffer, line, 0, &words, cx.theme.style(Role::Muted));
     }
 }
 
@@ -183,29 +183,43 @@ fn retrying(retry: &Retry, cx: &Cx<'_>) -> String {
 }
 
 fn draw_empty(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
-    let lines: &[&str] = if transcript.is_loading() {
-        &["Loading …"]
-    } else if with.responder == Responder::Elsewhere {
-        &["No messages yet.", "Activity of the other mxd appears here."]
-    } else if with.responder == Responder::Nobody {
-        &[
-            "No model is set up yet.",
-            "Type /set_up to set up a provider,",
-            "or set ANTHROPIC_API_KEY or OPENAI_API_KEY and restart.",
-        ]
-    } else if with.task.is_some_and(|task| task.node.parent.is_none()) {
-        &[
-            "This is the orchestrator of the project.",
-            "Describe below what you want done. It splits the work into tasks,",
-            "each with its own agent, branch and worktree.",
-        ]
-    } else {
-        &["No messages yet.", "Write a message below to start the task."]
-    };
+    if transcript.is_loading() {
+        return draw_words(&[("Loading …", Role::Muted)], cx, area, buffer);
+    }
+    let is_root = with.task.is_some_and(|task| task.node.parent.is_none());
+    match with.responder {
+        Responder::Elsewhere => draw_words(
+            &[("No messages yet.", Role::Muted), ("Activity of the other mxd appears here.", Role::Muted)],
+            cx,
+            area,
+            buffer,
+        ),
+        Responder::Nobody => draw_words(
+            &[
+                ("No model is set up yet.", Role::Text),
+                ("Type /login to set up a provider,", Role::Muted),
+                ("or set ANTHROPIC_API_KEY or OPENAI_API_KEY and restart.", Role::Muted),
+            ],
+            cx,
+            area,
+            buffer,
+        ),
+        Responder::Model if is_root => welcome::draw(cx, area, buffer),
+        Responder::Model => draw_words(
+            &[("No messages yet.", Role::Text), ("Write a message below to start the task.", Role::Muted)],
+            cx,
+            area,
+            buffer,
+        ),
+    }
+}
+
+fn draw_words(lines: &[(&str, Role)], cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
     let from = area.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(0)) / 3;
     let inner = Rect { x: area.x + 3, width: area.width.saturating_sub(4), ..area };
-    let rows = plain(&lines.join("\n"), Role::Muted, usize::from(inner.width).max(1));
-    for (row, y) in rows.iter().zip(from..area.height) {
+    let wide = usize::from(inner.width).max(1);
+    let rows = lines.iter().flat_map(|(line, role)| plain(line, *role, wide));
+    for (row, y) in rows.zip(from..area.height) {
         draw::line(buffer, inner, y, &row.line(cx.theme));
     }
 }

@@ -46,10 +46,13 @@ fn fits_mode(task: &TaskView, mode: FilterMode) -> bool {
         FilterMode::All => true,
         FilterMode::Open => task.node.status != Status::Closed,
         FilterMode::NeedsMe => {
-            let stuck = matches!(task.waits, Some(Wait::Stalled { .. }));
-            !task.asks.is_empty() || task.node.status == Status::Failed || stuck
+            // A failed task also needs the user while it works on.
+            task.state().needs_user() || task.node.status == Status::Failed
         }
-        FilterMode::Active => task.is_working() || task.waits.is_some() || task.retry.is_some(),
+        FilterMode::Active => {
+            let waits = task.waits.as_ref().is_some_and(|wait| *wait != Wait::Idle);
+            task.is_working() || waits || task.retry.is_some()
+        }
     }
 }
 
@@ -106,6 +109,7 @@ fn by_attention(project: &ProjectState, matches: Option<&HashSet<TaskId>>) -> Ve
 fn attention(task: &TaskView) -> Attention {
     match task.node.status {
         _ if !task.asks.is_empty() => Attention::Asks,
+        _ if task.is_stuck() => Attention::Stuck,
         Status::Failed => Attention::Failed,
         Status::Passed => Attention::Finished,
         _ if task.is_working() => Attention::Working,

@@ -1,7 +1,7 @@
 //! Draws the task tree. A row shows state glyph, title, activity and one number.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -13,35 +13,120 @@ use crate::text::{mark_role, width};
 use crate::theme::{Role, Theme};
 use crate::ui::draw;
 use crate::ui::labels;
+use crate::ui::live_lines::LiveLines;
+use crate::ui::model::SPINNER_MILLIS;
 use crate::ui::msg::Cx;
 use crate::ui::project_state::ProjectState;
+use crate::ui::tree::second_line::second_line;
 use crate::ui::tree::{Sort, State, TaskLine};
 
-/// Draws the visible rows into `area`.
-pub fn view(state: &State, project: &ProjectState, cx: &Cx<'_>, focused: bool, area: Rect, buffer: &mut Buffer) {
+/// Everything drawing needs besides the tree.
+#[derive(Clone, Copy)]
+pub struct With<'a> {
+    pub project: &'a ProjectState,
+    pub live: &'a LiveLines,
+    pub focused: bool,
+}
+
+/// Draws the visible rows into `area`. Returns the first row of the screen below them.
+pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
     if area.is_empty() {
-        return;
+        return area.bottom();
     }
     let (list, filter) = split_filter(state, area);
     let rows = state.rows();
     if rows.is_empty() {
         draw_empty(state, cx, list, buffer);
     }
-    let visible = rows.iter().enumerate().skip(state.top()).take(usize::from(list.height));
-    for ((place, row), y) in visible.zip(0u16..) {
-        let Some(task) = project.task(row.id) else { continue };
-        let line = Rect { y: list.y + y, height: 1, ..list };
-        let chosen = state.place(state.selected()) == Some(place);
-        draw_row(state, project, cx, task, row, line, buffer);
-        if chosen {
-            let role = if focused { Role::Selection } else { Role::SelectionDim };
-            draw::tint(buffer, line, cx.theme.style(role));
+    let mut end = list.y + if rows.is_empty() { 2 } else { 0 };
+    // The numbers at the right end do not touch the scroll bar.
+    let scrolls = rows.len() > usize::from(list.height);
+    for mut placed in placed_rows(state, with.project, with.live, list) {
+        end = placed.area.bottom();
+        placed.area.width -= u16::from(scrolls);
+        let Some(task) = with.project.task(placed.row.id) else { continue };
+        draw_row(state, with.project, cx, task, placed.row, Rect { height: 1, ..placed.area }, buffer);
+        if let Some((words, role)) = &placed.second_line {
+            draw_second_line(cx, placed.row, words, *role, placed.area, buffer);
+        }
+        if state.place(state.selected()) == Some(placed.place) {
+            let role = if with.focused { Role::Selection } else { Role::SelectionDim };
+            for y in placed.area.y..placed.area.bottom() {
+                buffer.set_string(placed.area.x, y, cx.theme.glyphs.selected, cx.theme.style(Role::Accent));
+            }
+            draw::tint(buffer, placed.area, cx.theme.style(role));
         }
     }
     draw::scrollbar(buffer, list, cx.theme, state.top(), usize::from(list.height), rows.len());
-    if let Some(line) = filter {
-        draw_filter(state, cx, line, buffer);
+    match filter {
+        Some(line) => {
+            draw_filter(state, cx, line, buffer);
+            area.bottom()
+        }
+        None => end,
     }
+}
+
+/// A row with its place on the screen.
+struct PlacedRow<'a> {
+    place: usize,
+    row: &'a TaskLine,
+    area: Rect,
+    second_line: Option<(String, Role)>,
+}
+
+/// Returns the visible rows. They have a second line while all of them fit with it, so that scrolling stays by rows.
+fn placed_rows<'a>(state: &'a State, project: &ProjectState, live: &LiveLines, list: Rect) -> Vec<PlacedRow<'a>> {
+    let rows = state.rows();
+    let height = usize::from(list.height);
+    let second_lines: Vec<_> = if rows.len() <= height {
+        let line = |row: &TaskLine| project.task(row.id).and_then(|task| second_line(task, project, live));
+        rows.iter().map(line).collect()
+    } else {
+        Vec::new()
+    };
+    let extra = second_lines.iter().flatten().count();
+    let has_room = rows.len() + extra <= height;
+    let mut y = list.y;
+    let mut placed = Vec::new();
+    for (place, row) in rows.iter().enumerate().skip(state.top()) {
+        let second_line = second_lines.get(place).cloned().flatten().filter(|_| has_room);
+        let area = Rect { y, height: 1 + u16::from(second_line.is_some()), ..list };
+        if area.bottom() > list.bottom() {
+            break;
+        }
+        y = area.bottom();
+        placed.push(PlacedRow { place, row, area, second_line });
+    }
+    placed
+}
+
+/// Returns true if all rows fit into `height` rows together with their second lines.
+pub fn fits_with_second_lines(state: &State, project: &ProjectState, live: &LiveLines, height: usize) -> bool {
+    let rows = state.rows();
+    let has_line =
+        |row: &&TaskLine| project.task(row.id).is_some_and(|task| second_line(task, project, live).is_some());
+    rows.len() <= height && rows.len() + rows.iter().filter(has_line).count() <= height
+}
+
+/// Returns the row at a position of the screen.
+pub fn row_at(state: &State, project: &ProjectState, live: &LiveLines, area: Rect, at: Position) -> Option<usize> {
+    let (list, _) = split_filter(state, area);
+    placed_rows(state, project, live, list).iter().find(|placed| placed.area.contains(at)).map(|placed| placed.place)
+}
+
+fn draw_second_line(cx: &Cx<'_>, row: &TaskLine, words: &str, role: Role, area: Rect, buffer: &mut Buffer) {
+    let theme = cx.theme;
+    let guide: String = row
+        .lines
+        .iter()
+        .map(|continues| if *continues { format!("{} ", theme.glyphs.tree_down) } else { "  ".into() })
+        .collect();
+    let line = Rect { y: area.y + 1, height: 1, ..area };
+    let end = draw::text(buffer, line, (1, 0), &guide, theme.style(Role::Border));
+    let x = end - line.x + 2;
+    let room = usize::from(line.width.saturating_sub(x + 1));
+    draw::text(buffer, line, (x, 0), &draw::fit(words, room, theme.glyphs), theme.style(role));
 }
 
 /// Returns the rows available for the list, without the filter line.
@@ -99,7 +184,7 @@ fn draw_row(
         let elbow = if *own { glyphs.tree_branch } else { glyphs.tree_last };
         left.push(Span::styled(format!("{guide}{elbow} "), theme.style(Role::Border)));
     }
-    let (sign, role) = labels::state(task, task.node.id == project.root(), glyphs);
+    let (sign, role) = live_sign(task, task.node.id == project.root(), cx);
     left.push(Span::styled(sign, theme.style(role)));
     left.push(Span::raw(" "));
     if row.folded {
@@ -137,6 +222,19 @@ fn draw_row(
     if wide > 0 && end + wide < area.right() {
         buffer.set_line(area.right() - wide - 1, area.y, &Line::from(right), wide);
     }
+}
+
+/// Returns the glyph and the role of a task's state. The glyph of one at work moves.
+pub fn live_sign(task: &TaskView, is_root: bool, cx: &Cx<'_>) -> (&'static str, Role) {
+    let (sign, role) = labels::state(task, is_root, cx.theme.glyphs);
+    (if role == Role::Working { spinner_frame(cx) } else { sign }, role)
+}
+
+/// Returns the frame of the spinner at this moment.
+fn spinner_frame(cx: &Cx<'_>) -> &'static str {
+    let frames = cx.theme.glyphs.spinner;
+    let frame = usize::try_from(cx.now.as_millis() / SPINNER_MILLIS).unwrap_or(0) % frames.len().max(1);
+    frames.get(frame).copied().unwrap_or(cx.theme.glyphs.working)
 }
 
 fn title_style(theme: &Theme, task: &TaskView, row: &TaskLine) -> Style {
@@ -219,12 +317,13 @@ fn right_side(
         spans.push(Span::styled(format!("retry {}", labels::remaining(retry.until, cx.now)), theme.style(Role::Warn)));
         return spans;
     }
-    if !doing.is_empty() {
-        spans.push(Span::styled(doing, theme.style(if role == Role::Working { Role::Muted } else { role })));
+    // A working agent has a spinner and its second line; the time is the number that matters.
+    if role != Role::Working && !doing.is_empty() {
+        spans.push(Span::styled(doing, theme.style(role)));
     }
     if task.is_working() {
         if let Some(since) = task.since {
-            spans.push(Span::styled(format!(" {}", labels::elapsed(since, cx.now)), theme.style(Role::Faint)));
+            spans.push(Span::styled(labels::elapsed(since, cx.now), theme.style(Role::Faint)));
         }
     } else if let Some(diff) = task.diff.filter(|diff| task.asks.is_empty() && diff.added + diff.removed > 0) {
         if !spans.is_empty() {
@@ -232,6 +331,9 @@ fn right_side(
         }
         spans.push(Span::styled(format!("+{}", diff.added), theme.style(Role::DiffPlus)));
         spans.push(Span::styled(format!(" -{}", diff.removed), theme.style(Role::DiffMinus)));
+    }
+    if task.is_merged() {
+        spans.insert(0, Span::styled(if spans.is_empty() { "merged" } else { "merged " }, theme.style(Role::Ok)));
     }
     spans
 }

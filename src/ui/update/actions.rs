@@ -1,6 +1,7 @@
 //! Carries out actions. The match is exhaustive: an unhandled action does not compile.
 
 pub(super) mod asks;
+pub(super) mod brief;
 pub(super) mod composer;
 pub(super) mod detail;
 pub(super) mod merge;
@@ -8,6 +9,7 @@ pub(super) mod review;
 pub(super) mod rewind;
 pub(super) mod tree;
 
+use crate::base::Timestamp;
 use crate::engine::command::{Command, StopScope};
 use crate::engine::update::Level;
 use crate::ui::action::{Action, Context};
@@ -21,8 +23,16 @@ use crate::ui::msg::Cx;
 use crate::ui::update::{Out, go_to, input, pickers, quit, search};
 
 /// Actions that also work while a layer is open.
-const ABOVE_ALL: &[Action] =
-    &[Action::Cancel, Action::Suspend, Action::Redraw, Action::Quit, Action::Palette, Action::Help, Action::SearchAll];
+const ABOVE_ALL: &[Action] = &[
+    Action::Cancel,
+    Action::Suspend,
+    Action::Redraw,
+    Action::Quit,
+    Action::Palette,
+    Action::Help,
+    Action::SearchAll,
+    Action::NextAsk,
+];
 
 /// Carries out `action`.
 pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
@@ -35,6 +45,8 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         }
     }
     let task = model.selected();
+    // Esc twice is Esc twice in a row.
+    let escaped_at = model.escaped_at.take();
     match action {
         Action::FocusNext => focus_step(model, 1),
         Action::FocusPrevious => focus_step(model, -1),
@@ -42,32 +54,42 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
             model.return_focus = model.focus;
             model.focus = Pane::Composer;
         }
+        Action::FocusTasks => model.focus = Pane::Tree,
+        Action::WriteGuide => composer::write_guide(model, cx, out),
         Action::NextAsk => asks::next(model, cx),
         Action::Palette | Action::Help => {
             // One list at a time: the new one replaces the old one.
             if matches!(model.layers.last(), Some(Layer::Choose(_) | Layer::Search(_))) {
                 model.layers.pop();
             }
-            if action == Action::Help { pickers::open_help(model) } else { pickers::open_palette(model) }
+            if action == Action::Help { pickers::open_help(model, cx) } else { pickers::open_palette(model) }
         }
         Action::SearchAll => search::open(model, cx, out),
-        Action::Back => back(model, cx),
+        Action::Back => back(model, escaped_at, cx, out),
         Action::NextTask => model.tree.step(1),
         Action::PreviousTask => model.tree.step(-1),
         Action::ShowTranscript => show(model, Tab::Transcript),
         Action::ShowDiff => {
             if !merge::show_diff(model) && !rewind::show_diff(model, out) {
                 asks::show_task(model);
-                show(model, Tab::Diff);
+                act_on_diff(model);
             }
         }
         Action::ShowDescription => show(model, Tab::Description),
         Action::ShowInfo => show(model, Tab::Info),
         Action::ShowLog => show(model, Tab::Log),
+        Action::Notices => pickers::open_notices(model, cx),
         Action::Dashboard => model.layers.push(Layer::Board(Board::new(BoardKind::Agents))),
         Action::Settings => model.layers.push(Layer::Board(Board::new(BoardKind::Settings))),
+        Action::ChooseModel => pickers::open_models(model, out),
+        Action::ChooseTheme => pickers::open_themes(model),
         Action::Projects => out.effect(Effect::ListProjects),
         Action::Zoom => model.zoom = !model.zoom,
+        Action::ThirdColumn => toggle_side(model, cx),
+        Action::ShowConflict => show_conflict(model, cx),
+        Action::Legend => pickers::open_legend(model, cx),
+        Action::NextColumn => step_column(model, 1),
+        Action::PreviousColumn => step_column(model, -1),
         Action::Wider => widen(model, 4, cx),
         Action::Narrower => widen(model, -4, cx),
         Action::Interrupt => out.command(model, Command::Interrupt { task }, PendingReply::Plain(None), cx),
@@ -85,7 +107,7 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         }
         Action::Withdraw => composer::withdraw(model, cx, out),
         Action::Cancel => quit::cancel(model, cx, out),
-        Action::SetUp => quit::leave_for(model, "Set up again?", Effect::SetUp, out),
+        Action::SetUp => quit::leave_for(model, "Set up again?", Effect::SetUp { retry: None }, out),
         Action::Suspend => out.effect(Effect::Suspend),
         Action::Redraw => out.effect(Effect::Redraw),
         Action::Quit => quit::quit(model, cx, out),
@@ -188,6 +210,7 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         }
 
         Action::Send if model.card().is_some() => asks::send(model, cx, out),
+        Action::Send if model.suggestion().is_none() && composer::take_example(model, 1) => {}
         Action::Send => composer::send(model, cx, out),
         Action::CycleMode => model.composer.cycle_mode(),
         Action::OpenEditor => open_editor(model, out),
@@ -233,32 +256,94 @@ pub enum AcceptMode {
 }
 
 fn focus_step(model: &mut Model, by: isize) {
-    let mut panes = vec![Pane::Tree];
+    // With a third column the transcript and the page beside it are two places to be in.
+    let pages = match model.side_tab() {
+        Some(page) => vec![Tab::Transcript, page],
+        None => vec![model.detail.tab],
+    };
+    let mut stops = vec![(Pane::Tree, None)];
     if !model.asks.is_empty() {
-        panes.push(Pane::Asks);
+        stops.push((Pane::Asks, None));
     }
-    panes.extend([Pane::Detail, Pane::Composer]);
-    let here = panes.iter().position(|pane| *pane == model.focus).unwrap_or(0);
-    let len = panes.len();
-    let next = here.checked_add_signed(by).unwrap_or(len - 1) % len;
+    stops.extend(pages.into_iter().map(|tab| (Pane::Detail, Some(tab))));
+    stops.push((Pane::Composer, None));
+    let is_here =
+        |(pane, tab): &(Pane, Option<Tab>)| *pane == model.focus && tab.is_none_or(|tab| tab == model.detail.tab);
+    let here = stops.iter().position(is_here).unwrap_or(0);
+    let len = stops.len();
+    let (pane, tab) = stops[here.checked_add_signed(by).unwrap_or(len - 1) % len];
     model.return_focus = model.focus;
-    model.focus = panes[next];
+    model.focus = pane;
+    if let Some(tab) = tab {
+        model.detail.show(tab);
+    }
     model.composer.popup = None;
 }
 
-fn back(model: &mut Model, cx: &Cx<'_>) {
+/// Shows or hides the third column. A page that was open there is replaced by the transcript.
+fn toggle_side(model: &mut Model, cx: &Cx<'_>) {
+    if cx.size.0 < layout::THREE {
+        let words = format!("A third column needs a screen of {} columns", layout::THREE);
+        return model.toasts.say(Level::Info, words, cx.now);
+    }
+    model.side = !model.side;
+    if !model.side {
+        model.detail.show(Tab::Transcript);
+    }
+}
+
+/// Shows the diff of the next task, in tree order, whose branch conflicts with another one.
+fn show_conflict(model: &mut Model, cx: &Cx<'_>) {
+    let project = &model.project;
+    let conflicting: Vec<_> = project
+        .walk(project.root())
+        .filter(|id| project.task(*id).is_some_and(|task| !task.clashes.is_empty()))
+        .collect();
+    let here = conflicting.iter().position(|id| *id == model.selected());
+    let next = here.map_or(0, |here| (here + 1) % conflicting.len().max(1));
+    match conflicting.get(next).copied() {
+        Some(task) => {
+            go_to(model, task);
+            act_on_diff(model);
+        }
+        None => model.toasts.say(Level::Info, "No branches conflict", cx.now),
+    }
+}
+
+/// Shows the diff of the selected task with the focus in it.
+fn act_on_diff(model: &mut Model) {
+    show(model, Tab::Diff);
+    // The keys of the diff act on it at once, not on the tree.
+    if model.focus != Pane::Detail {
+        model.return_focus = model.focus;
+        model.focus = Pane::Detail;
+    }
+}
+
+fn step_column(model: &mut Model, by: isize) {
+    if let Some(Layer::Board(board)) = model.layers.last_mut() {
+        board.step_column(by);
+    }
+}
+
+/// How long after Esc in an empty composer a second Esc opens the rewind dialog.
+const ESC_TWICE: std::time::Duration = std::time::Duration::from_millis(600);
+
+/// Goes back one step. `escaped_at` is when Esc left the empty composer, if it was the last action.
+fn back(model: &mut Model, escaped_at: Option<Timestamp>, cx: &Cx<'_>, out: &mut Out) {
     if model.layers.pop().is_some() {
         return;
+    }
+    if escaped_at.is_some_and(|at| cx.now < at.later(ESC_TWICE)) {
+        return rewind::act(model, Action::Rewind, cx, out);
     }
     if model.composer.popup.take().is_some() {
         return;
     }
+    // A notice never takes the key from what is below it.
+    model.toasts.dismiss();
     match model.focus {
-        Pane::Tree => {
-            if !model.tree.clear_filter() {
-                model.toasts.dismiss();
-            }
-        }
+        Pane::Tree => drop(model.tree.clear_filter()),
         Pane::Asks => model.focus = Pane::Tree,
         Pane::Detail => {
             if !detail::back(model) {
@@ -267,6 +352,7 @@ fn back(model: &mut Model, cx: &Cx<'_>) {
         }
         Pane::Composer if model.card().is_some() => asks::defer(model, cx),
         Pane::Composer => {
+            model.escaped_at = Some(cx.now).filter(|_| !model.composer.has_text(model.selected()));
             let from = std::mem::take(&mut model.return_focus);
             model.focus = if from == Pane::Composer || from == Pane::Asks { Pane::Tree } else { from };
         }
@@ -343,7 +429,7 @@ fn open(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 
 fn go_to_related_task(model: &mut Model, cx: &Cx<'_>) {
     if let Some(Layer::Board(board)) = model.layers.last() {
-        if let Some(task) = board.tasks.get(board.cursor.chosen).copied() {
+        if let Some(task) = board.chosen() {
             model.layers.clear();
             go_to(model, task);
         }
@@ -368,6 +454,9 @@ fn open_editor(model: &mut Model, out: &mut Out) {
     if model.focus == Pane::Detail && model.is_commenting() {
         return review::open_editor(model, out);
     }
+    if let Some(Layer::Brief(brief)) = model.layers.last() {
+        return out.effect(Effect::OpenEditor { purpose: EditPurpose::Brief, text: brief.field.content() });
+    }
     if let Some((_, id)) = model.card() {
         let text = model.asks.draft(id).map(Field::content).unwrap_or_default();
         return out.effect(Effect::OpenEditor { purpose: EditPurpose::Answer(id), text });
@@ -380,7 +469,8 @@ fn accept(model: &mut Model, how: AcceptMode, cx: &Cx<'_>, out: &mut Out) {
     match model.layers.last() {
         Some(Layer::Choose(_)) => return pickers::pick(model, cx, out),
         Some(Layer::Search(_)) => return search::accept(model),
-        Some(Layer::Prompt(_)) => return pickers::submit_prompt(model, how, cx, out),
+        Some(Layer::Prompt(_)) => return pickers::submit_prompt(model, cx, out),
+        Some(Layer::Brief(_)) => return brief::submit(model, how, cx, out),
         Some(Layer::Confirm(dialog)) if dialog.is_yes_default() => return confirm(model, cx, out),
         Some(Layer::Confirm(_)) => {
             model.layers.pop();
@@ -402,7 +492,12 @@ fn confirm(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     match confirm.action {
         ConfirmedAction::Command(command) => {
             rewind::close_picker(model);
-            out.command(model, command, PendingReply::Plain(Some("Done")), cx);
+            let words = match &command {
+                Command::CatchUp { .. } => "Asked the agent to update from the parent branch",
+                Command::Close { task } => tree::closed_words(model, *task),
+                _ => "Done",
+            };
+            out.command(model, command, PendingReply::Plain(Some(words)), cx);
         }
         ConfirmedAction::Quit => quit::quit_now(model, cx, out),
         ConfirmedAction::Leave(effect) => out.effect(effect),

@@ -4,8 +4,10 @@ use crate::base::{EventId, TaskId};
 use crate::engine::snapshot::{Snapshot, TaskView};
 use crate::engine::update::Update;
 use crate::model::{Body, Event, Live, MessageSource};
+use crate::ui::advice;
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
+use crate::ui::live_lines::LiveLines;
 use crate::ui::model::Model;
 use crate::ui::msg::{Cx, Redraw};
 use crate::ui::update::Out;
@@ -20,11 +22,15 @@ pub fn on_update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) 
             let known = model.project.task(id).map(|view| view.processes.as_slice()).unwrap_or_default();
             model.detail.tails.remove_ended(id, known, &task.processes);
             model.token_rate.record(id, task.usage.tokens().total(), cx.now);
+            if !task.alive {
+                model.live_turns.on_run_over(id);
+                model.live_lines.forget(id);
+            }
             if !model.project.put(*task) {
                 return;
             }
             // The visible diff follows the agent.
-            if changed && id == model.selected() && model.detail.tab == Tab::Diff {
+            if changed && id == model.selected() && model.shows(Tab::Diff) {
                 let request = model.review.reload();
                 out.effect(Effect::LoadDiff { task: id, request });
             } else if changed {
@@ -35,6 +41,8 @@ pub fn on_update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) 
         Update::Removed { task } => {
             model.project.remove(task);
             model.token_rate.forget(task);
+            model.live_lines.forget(task);
+            model.live_turns.forget(task);
             model.detail.forget_task(task);
             let project = &model.project;
             model.composer.retain(|task| project.task(task).is_some());
@@ -42,8 +50,9 @@ pub fn on_update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) 
             out.draw(Redraw::Lazy);
         }
         Update::Event { task, event } => {
-            on_event(model, task, &event);
-            if task == model.selected() {
+            on_event(model, task, &event, cx);
+            let has_new_line = model.live_lines.on_event(task, &event);
+            if task == model.selected() || has_new_line {
                 out.draw(Redraw::Lazy);
             }
         }
@@ -55,7 +64,8 @@ pub fn on_update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) 
         Update::Notice { notice } => {
             let whose = notice.task.map(|task| format!("{}: ", model.project.title(task))).unwrap_or_default();
             let text = crate::base::sanitize::lines(&notice.text).into_owned();
-            model.toasts.say(notice.level, format!("{whose}{text}"), cx.now);
+            let text = advice::in_keys(&text, |action| model.key_of(action));
+            model.toasts.say_about(notice.level, format!("{whose}{text}"), notice.task, cx.now);
             out.draw(Redraw::Lazy);
         }
         Update::Quiet => {}
@@ -68,7 +78,8 @@ pub fn on_update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) 
     }
 }
 
-fn on_event(model: &mut Model, task: TaskId, event: &Event) {
+fn on_event(model: &mut Model, task: TaskId, event: &Event, cx: &Cx<'_>) {
+    model.live_turns.on_event(task, event);
     if let Body::Message(message) = &event.body
         && message.from == MessageSource::User
     {
@@ -76,6 +87,9 @@ fn on_event(model: &mut Model, task: TaskId, event: &Event) {
     }
     if let Some(transcript) = model.detail.transcript_mut(task) {
         transcript.on_event(event);
+        if transcript.is_ahead() {
+            transcript.sync_live(model.live_turns.get(task), cx.now);
+        }
     }
 }
 
@@ -86,11 +100,14 @@ fn on_live(model: &mut Model, task: TaskId, live: &Live, cx: &Cx<'_>, out: &mut 
     }
     if let Live::ProcessOutput { process, text } = live {
         model.detail.tails.push(task, process, text);
-        if task == model.tree.selected() && model.detail.tab == Tab::Info {
+        if task == model.tree.selected() && model.shows(Tab::Info) {
             out.draw(Redraw::Lazy);
         }
         return;
     }
+    // Not drawn for each piece: the tick of a working agent shows it.
+    model.live_lines.on_live(task, live);
+    model.live_turns.on_live(task, live);
     if let Some(transcript) = model.detail.transcript_mut(task) {
         transcript.on_live(live, cx.now);
         if task == model.tree.selected() {
@@ -99,8 +116,10 @@ fn on_live(model: &mut Model, task: TaskId, live: &Live, cx: &Cx<'_>, out: &mut 
     }
 }
 
-pub fn on_snapshot(model: &mut Model, snapshot: Snapshot, out: &mut Out) {
+pub fn on_snapshot(model: &mut Model, mut snapshot: Snapshot, out: &mut Out) {
     let other = snapshot.project.id != model.project.info.id;
+    model.live_turns = std::mem::take(&mut snapshot.live);
+    model.live_lines = LiveLines::of_turns(&model.live_turns);
     model.project.replace(snapshot);
     model.detail.forget();
     model.review.forget();
@@ -112,9 +131,12 @@ pub fn on_snapshot(model: &mut Model, snapshot: Snapshot, out: &mut Out) {
     out.draw(Redraw::Now);
 }
 
-pub fn on_page(model: &mut Model, task: TaskId, before: Option<EventId>, events: &[Event], more: bool) {
+pub fn on_page(model: &mut Model, task: TaskId, before: Option<EventId>, events: &[Event], more: bool, cx: &Cx<'_>) {
     if let Some(transcript) = model.detail.transcript_mut(task) {
         transcript.on_page(before, events, more);
+        if before.is_none() {
+            transcript.sync_live(model.live_turns.get(task), cx.now);
+        }
         if before.is_some() && task == model.tree.selected() {
             model.detail.on_older_log_lines(events.len());
         }
@@ -127,3 +149,7 @@ pub fn on_page(model: &mut Model, task: TaskId, before: Option<EventId>, events:
         sent.for_each(|text| model.composer.remember(task, text));
     }
 }
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;

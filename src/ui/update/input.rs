@@ -5,6 +5,7 @@ use crate::engine::update::Level;
 use crate::ui::action::Action;
 use crate::ui::field::Edit;
 use crate::ui::keymap::KeyMatch;
+use crate::ui::layer::Layer;
 use crate::ui::layout::{Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::{Cx, Redraw};
@@ -85,6 +86,10 @@ fn type_char(model: &mut Model, typed: char, cx: &Cx<'_>, out: &mut Out) {
     {
         return;
     }
+    let digit = typed.to_digit(10).map_or(0, |digit| digit as usize);
+    if model.card().is_none() && actions::composer::take_example(model, digit) {
+        return;
+    }
     write(model, cx, out, |field| field.type_char(typed));
 }
 
@@ -100,9 +105,11 @@ fn paste(model: &mut Model, text: &str, cx: &Cx<'_>, out: &mut Out) {
         model.toasts.say(Level::Info, words, cx.now);
         return;
     }
-    let several = model.focus == Pane::Composer || (model.focus == Pane::Detail && model.is_commenting());
-    let line = !several || !model.layers.is_empty();
-    let text = if line { text.replace('\n', " ") } else { text.to_owned() };
+    let several = match model.layers.last() {
+        Some(layer) => matches!(layer, Layer::Brief(_)),
+        None => model.focus == Pane::Composer || (model.focus == Pane::Detail && model.is_commenting()),
+    };
+    let text = if several { text.to_owned() } else { text.replace('\n', " ") };
     write(model, cx, out, |field| field.insert(&text));
 }
 
@@ -125,6 +132,7 @@ pub fn write(model: &mut Model, cx: &Cx<'_>, out: &mut Out, change: impl FnOnce(
             change(field);
             if field.shown() != before {
                 layer.on_text_changed();
+                actions::brief::keep(model);
                 search::on_text_changed(model, cx, out);
             }
         }

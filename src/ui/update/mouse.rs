@@ -11,7 +11,7 @@ use crate::ui::msg::Cx;
 use crate::ui::tabs::{self, TabTarget};
 use crate::ui::update::actions::{self, Movement};
 use crate::ui::update::{Out, pickers, search};
-use crate::ui::{asks, composer, hints};
+use crate::ui::{asks, composer, hints, tree};
 
 /// The rows per notch of the wheel.
 const NOTCH: isize = 3;
@@ -23,7 +23,7 @@ pub fn mouse(model: &mut Model, mouse: Mouse, cx: &Cx<'_>, out: &mut Out) {
         MouseKind::ScrollDown => wheel(model, at, NOTCH, cx),
         MouseKind::Press(MouseButton::Left) => press(model, at, cx, out),
         MouseKind::Drag(MouseButton::Left) if model.dragging => {
-            model.left = Some(layout::left_width(cx.size.0, Some(mouse.column.saturating_add(1))));
+            model.left = Some(layout::left_width(cx.size.0, Some(mouse.column)));
         }
         MouseKind::Release(_) => model.dragging = false,
         MouseKind::Press(_)
@@ -63,14 +63,15 @@ fn press_layer(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
                 board.cursor.chosen = line;
                 actions::act(model, Action::Open, cx, out);
             }
-            Some(Layer::Prompt(_) | Layer::Confirm(_) | Layer::Merge(_) | Layer::Rewind(_)) | None => {}
+            Some(Layer::Prompt(_) | Layer::Brief(_) | Layer::Confirm(_) | Layer::Merge(_) | Layer::Rewind(_))
+            | None => {}
         },
         LayerHit::Yes => actions::act(model, Action::Yes, cx, out),
         LayerHit::No => actions::act(model, Action::No, cx, out),
         LayerHit::Nothing => {}
         // A click outside closes a layer, unless text is being written in it.
         LayerHit::Outside => {
-            if !matches!(model.layers.last(), Some(Layer::Prompt(_) | Layer::Search(_))) {
+            if !matches!(model.layers.last(), Some(Layer::Prompt(_) | Layer::Brief(_) | Layer::Search(_))) {
                 model.layers.pop();
             }
         }
@@ -120,7 +121,7 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
         }
         model.composer.popup = None;
     }
-    if let Some(target) = tabs::target_at(model, cx, at) {
+    if let Some(target) = tabs::target_at(model, at) {
         match target {
             TabTarget::Tasks => model.focus = Pane::Tree,
             TabTarget::Asks => model.focus = Pane::Asks,
@@ -134,12 +135,13 @@ fn press(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
     if (places.header.contains(at) || places.strip.contains(at)) && !model.asks.is_empty() {
         return actions::asks::next(model, cx);
     }
-    if places.shape == Shape::Wide && places.left.width > 0 && at.x + 1 >= places.left.right() && at.x <= places.right.x
-    {
+    if places.divider.contains(at) {
         model.dragging = true;
     } else if places.tree.contains(at) {
         model.focus = Pane::Tree;
-        model.tree.select_row(model.tree.top() + row_of(places.tree, at));
+        if let Some(row) = tree::row_at(&model.tree, &model.project, &model.live_lines, places.tree, at) {
+            model.tree.select_row(row);
+        }
     } else if places.asks.contains(at) {
         let rows = asks::rows(&model.asks, &model.project, cx, usize::from(places.asks.width));
         let row = rows.get(model.asks.top + row_of(places.asks, at));

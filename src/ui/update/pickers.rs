@@ -3,15 +3,17 @@
 use crate::base::{AskId, MicroUsd, TaskId};
 use crate::engine::command::{Command, TaskChanges, TaskDraft, TaskStart};
 use crate::engine::update::Level;
-use crate::ui::action::{Context, TABLE};
+use crate::ui::action::{Action, Context, TABLE};
 use crate::ui::effect::{Effect, Setting};
 use crate::ui::hints::key_label;
 use crate::ui::labels;
-use crate::ui::layer::{Board, BoardKind, Chooser, ChooserAction, Item, Layer, Prompt, PromptPurpose};
+use crate::ui::layer::{Board, BoardKind, Chooser, ChooserAction, Item, Layer, PromptPurpose};
+use crate::ui::layout::Pane;
 use crate::ui::model::{Model, PendingReply};
 use crate::ui::msg::{Cx, ProjectChoice};
 use crate::ui::setup::ModelOption;
-use crate::ui::update::actions::{self, AcceptMode};
+use crate::ui::toast::Toast;
+use crate::ui::update::actions;
 use crate::ui::update::{Out, go_to, quit};
 
 fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, items: Vec<Item>) {
@@ -41,28 +43,68 @@ pub fn open_palette(model: &mut Model) {
     choose(model, "commands", "type to find an action", items);
 }
 
-pub fn open_help(model: &mut Model) {
+/// The actions with which a new user gets through the day.
+const FIRST_KEYS: [Action; 10] = [
+    Action::Send,
+    Action::FocusNext,
+    Action::NextAsk,
+    Action::NewTask,
+    Action::Interrupt,
+    Action::ShowDiff,
+    Action::Merge,
+    Action::Rewind,
+    Action::Palette,
+    Action::Quit,
+];
+
+/// Returns the line of an action in the help: in a context, or among the first keys. `None` if it has no key there.
+fn help_item(model: &Model, action: Action, context: Option<Context>) -> Option<Item> {
+    let entry = action.spec();
+    let contexts = context.as_ref().map_or(entry.contexts, std::slice::from_ref);
+    let chords =
+        contexts.iter().map(|context| model.keymap.chords(*context, action)).find(|chords| !chords.is_empty())?;
+    let keys: Vec<_> = chords.iter().map(|chord| key_label(&chord.to_string())).collect();
+    Some(Item {
+        label: entry.help.to_owned(),
+        also: format!("{} {}", entry.name.replace('_', " "), entry.label),
+        note: keys.join("  "),
+        group: Some(context.map_or("First keys", Context::title)),
+        pick: ChooserAction::Act(action),
+    })
+}
+
+pub fn open_help(model: &mut Model, cx: &Cx<'_>) {
     let here = model.contexts();
     let rest = Context::ALL.iter().copied().filter(|context| !here.contains(context));
     let order: Vec<_> = here.iter().copied().chain(rest).collect();
-    let mut items = Vec::new();
-    for context in order {
-        for entry in TABLE.iter().filter(|entry| entry.contexts.contains(&context)) {
-            let chords = model.keymap.chords(context, entry.action);
-            let keys: Vec<_> = chords.iter().map(|chord| key_label(&chord.to_string())).collect();
-            if keys.is_empty() {
-                continue;
-            }
-            items.push(Item {
-                label: entry.help.to_owned(),
-                also: format!("{} {}", entry.name.replace('_', " "), entry.label),
-                note: keys.join("  "),
-                group: Some(context.title()),
-                pick: ChooserAction::Act(entry.action),
-            });
-        }
+    // Cursor movements are the same in every text input: they come last.
+    let (texts, order): (Vec<_>, Vec<_>) = order.into_iter().partition(|context| *context == Context::Text);
+    let mut items: Vec<_> = FIRST_KEYS.iter().filter_map(|action| help_item(model, *action, None)).collect();
+    for context in order.into_iter().chain(texts) {
+        let mut entries: Vec<_> = TABLE.iter().filter(|entry| entry.contexts.contains(&context)).collect();
+        // What is used most comes first.
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.weight));
+        items.extend(entries.into_iter().filter_map(|entry| help_item(model, entry.action, Some(context))));
     }
-    choose(model, "help", "type to find a key or action", items);
+    items.extend(legend_items(cx));
+    choose(model, "help", "type to find a key or action, or a sign", items);
+}
+
+/// Returns an item for each sign of the screen. Choosing one changes nothing.
+fn legend_items(cx: &Cx<'_>) -> impl Iterator<Item = Item> {
+    cx.theme.glyphs.legend().into_iter().map(|sign| Item {
+        label: format!("{}  {}", sign.glyph, sign.about),
+        also: "sign glyph symbol legend".to_owned(),
+        note: String::new(),
+        group: Some("Signs"),
+        pick: ChooserAction::Sign(sign.role),
+    })
+}
+
+/// Opens the list of all signs.
+pub fn open_legend(model: &mut Model, cx: &Cx<'_>) {
+    let items = legend_items(cx).map(|item| Item { group: None, ..item }).collect();
+    choose(model, "legend", "type to find a sign", items);
 }
 
 pub fn open_projects(model: &mut Model, projects: Vec<ProjectChoice>) {
@@ -76,7 +118,32 @@ pub fn open_projects(model: &mut Model, projects: Vec<ProjectChoice>) {
     choose(model, "projects", "which project?", items.collect());
 }
 
-/// Asks whether the text of the composer answers the open question of the task.
+/// Lists the last notices, the newest first.
+pub fn open_notices(model: &mut Model, cx: &Cx<'_>) {
+    let item = |toast: &Toast| {
+        let time = labels::time_of_day(toast.at, cx.zone);
+        let sign = match toast.level {
+            Level::Info => cx.theme.glyphs.dot,
+            Level::Warning => cx.theme.glyphs.clash,
+            Level::Error => cx.theme.glyphs.failed,
+        };
+        Item {
+            label: format!("{time} {sign} {}", toast.text.split_whitespace().collect::<Vec<_>>().join(" ")),
+            also: String::new(),
+            note: toast.task.map(|task| model.project.title(task)).unwrap_or_default(),
+            group: None,
+            pick: ChooserAction::Notice(toast.task),
+        }
+    };
+    let items: Vec<Item> = model.toasts.history().iter().rev().map(item).collect();
+    if items.is_empty() {
+        return model.toasts.say(Level::Info, "No notices yet", cx.now);
+    }
+    model.toasts.dismiss();
+    choose(model, "notices", "type to filter; Enter goes to the task", items);
+}
+
+/// Asks whether the text of the composer answers the open question of a task.
 pub fn open_answer_or_message(model: &mut Model, task: TaskId, ask: AskId) {
     let question = model.project.ask(ask).map(|(_, ask)| crate::ui::asks::brief(ask)).unwrap_or_default();
     let item = |label: &str, note: &str, pick| Item {
@@ -86,11 +153,20 @@ pub fn open_answer_or_message(model: &mut Model, task: TaskId, ask: AskId) {
         group: None,
         pick,
     };
-    let items = vec![
-        item("answer the question", &question, ChooserAction::AnswerWith(task, ask)),
-        item("send a message", "drops the question", ChooserAction::SendMessage),
-    ];
-    choose(model, "answer or message?", "this task waits for an answer", items);
+    let is_here = task == model.selected();
+    let (here, title) = (model.project.title(model.selected()), model.project.title(task));
+    let items = if is_here {
+        vec![
+            item("answer the question", &question, ChooserAction::AnswerWith(task, ask)),
+            item("send a message", "drops the question", ChooserAction::SendMessage),
+        ]
+    } else {
+        vec![
+            item(&format!("answer {title}"), &question, ChooserAction::AnswerWith(task, ask)),
+            item(&format!("send a message to {here}"), "the question stays open", ChooserAction::SendMessage),
+        ]
+    };
+    choose(model, "answer or message?", "a task waits for an answer", items);
 }
 
 pub fn open_colours(model: &mut Model, task: TaskId) {
@@ -135,42 +211,57 @@ pub fn open_move(model: &mut Model, task: TaskId, cx: &Cx<'_>) {
 
 /// Opens the list of profiles for the new task.
 pub fn open_profiles(model: &mut Model) {
-    let making =
-        matches!(model.layers.last(), Some(Layer::Prompt(Prompt { purpose: PromptPurpose::NewTask { .. }, .. })));
-    if !making {
+    if !matches!(model.layers.last(), Some(Layer::Brief(_))) {
         return;
     }
-    let mut items = vec![Item {
-        label: "default".to_owned(),
-        also: String::new(),
-        note: String::new(),
-        group: None,
-        pick: ChooserAction::Profile(None),
-    }];
-    items.extend(model.project.info.profiles.iter().map(|profile| Item {
-        label: crate::base::sanitize::line(&profile.name).into_owned(),
-        also: crate::base::sanitize::line(&profile.description).into_owned(),
-        note: crate::base::sanitize::line(&profile.description).into_owned(),
-        group: None,
-        pick: ChooserAction::Profile(Some(profile.name.clone())),
-    }));
+    let mut profiles: Vec<_> = model.project.info.profiles.iter().collect();
+    profiles.sort_by_key(|profile| !profile.is_default);
+    let items = profiles.into_iter().map(|profile| {
+        let name = crate::base::sanitize::line(&profile.name);
+        let description = crate::base::sanitize::line(&profile.description).into_owned();
+        Item {
+            label: if profile.is_default { format!("{name} (default)") } else { name.into_owned() },
+            also: description.clone(),
+            note: description,
+            group: None,
+            pick: ChooserAction::Profile((!profile.is_default).then(|| profile.name.clone())),
+        }
+    });
+    let items = items.collect();
     choose(model, "profile", "which profile?", items);
 }
 
-fn open_themes(model: &mut Model) {
+/// Opens the list of themes. The selected one is shown at once; closing the list shows the one of the settings again.
+pub fn open_themes(model: &mut Model) {
     let auto = std::iter::once("auto".to_owned()).chain(model.settings.themes.iter().cloned());
-    let items = auto.map(|name| Item {
-        note: if name == model.settings.theme { "now".to_owned() } else { String::new() },
+    let names: Vec<_> = auto.collect();
+    let now = names.iter().position(|name| *name == model.settings.theme).unwrap_or(0);
+    let items = names.into_iter().enumerate().map(|(at, name)| Item {
+        note: match (at == now, about_theme(&name)) {
+            (true, about) => format!("now  {about}"),
+            (false, about) => about,
+        },
         group: None,
         pick: ChooserAction::Theme(name.clone()),
         label: name,
         also: String::new(),
     });
-    choose(model, "theme", "which theme?", items.collect());
+    let mut chooser = Chooser::new("theme", "which theme? Enter keeps it, Esc goes back", items.collect());
+    chooser.cursor.chosen = now;
+    model.layers.push(Layer::Choose(chooser));
+}
+
+/// Returns the description of a built-in theme.
+fn about_theme(name: &str) -> String {
+    match crate::theme::builtin::named(name) {
+        Some(palette) => palette.about,
+        None if name == "auto" => "Dark or light, like the terminal".to_owned(),
+        None => String::new(),
+    }
 }
 
 /// Opens the list of known models and asks the endpoint for the current ones.
-fn open_models(model: &mut Model, out: &mut Out) {
+pub fn open_models(model: &mut Model, out: &mut Out) {
     let items = model_items(model);
     let chooser = Chooser::new("model", "type to filter, or enter a model name", items).or_typed(ChooserAction::Model);
     model.layers.push(Layer::Choose(chooser));
@@ -221,13 +312,15 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
             quit::leave_for(model, "Switch project?", Effect::OpenProject { project }, out);
         }
         ChooserAction::AnswerWith(task, ask) => actions::asks::answer_with_message(model, task, ask, cx, out),
+        ChooserAction::Notice(Some(task)) if model.project.task(task).is_some() => go_to(model, task),
+        ChooserAction::Notice(_) => {}
         ChooserAction::SendMessage => actions::composer::send_message(model, cx, out),
         ChooserAction::File(file) => actions::review::go_to_file(model, file, cx),
         ChooserAction::Compare(range) => actions::review::show(model, range, out),
         ChooserAction::CompareFrom(turn) => actions::review::open_compare_to(model, turn, cx),
         ChooserAction::Profile(name) => {
-            if let Some(Layer::Prompt(prompt)) = model.layers.last_mut() {
-                prompt.profile = name;
+            if let Some(Layer::Brief(brief)) = model.layers.last_mut() {
+                brief.profile = name;
             }
         }
         ChooserAction::Model(name) => {
@@ -235,6 +328,7 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
             model.settings.next_model = Some(name.clone());
             out.effect(Effect::SaveSetting { setting: Setting::TaskModel(name) });
         }
+        ChooserAction::Sign(_) => {}
         ChooserAction::Theme(name) => {
             model.settings.theme.clone_from(&name);
             out.effect(Effect::SaveSetting { setting: Setting::Theme(name) });
@@ -243,11 +337,10 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 }
 
 /// Handles the input of a prompt.
-pub fn submit_prompt(model: &mut Model, how: AcceptMode, cx: &Cx<'_>, out: &mut Out) {
+pub fn submit_prompt(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let Some(Layer::Prompt(prompt)) = model.layers.last_mut() else { return };
     let text = prompt.field.content().trim().to_owned();
     let purpose = prompt.purpose;
-    let profile = prompt.profile.clone();
     let money = match purpose {
         PromptPurpose::Budget(_) | PromptPurpose::ProjectBudget => match dollars(&text) {
             Ok(money) => money,
@@ -256,26 +349,19 @@ pub fn submit_prompt(model: &mut Model, how: AcceptMode, cx: &Cx<'_>, out: &mut 
                 return;
             }
         },
-        PromptPurpose::NewTask { .. } | PromptPurpose::Rename(_) | PromptPurpose::Fork { .. } if text.is_empty() => {
+        PromptPurpose::Rename(_) | PromptPurpose::Fork { .. } if text.is_empty() => {
             prompt.problem = Some("Enter a title".to_owned());
             return;
         }
-        PromptPurpose::NewTask { .. } | PromptPurpose::Rename(_) | PromptPurpose::Fork { .. } => None,
+        PromptPurpose::Rename(_) | PromptPurpose::Fork { .. } => None,
     };
     model.layers.pop();
     match purpose {
-        PromptPurpose::NewTask { parent, before } => {
-            let start = match how {
-                AcceptMode::Plain => TaskStart::Now,
-                AcceptMode::Draft => TaskStart::Draft,
-            };
-            let draft = TaskDraft { title: text, profile, ..TaskDraft::default() };
-            out.command(model, Command::Create { parent, before, draft, start }, PendingReply::Created, cx);
-        }
         PromptPurpose::Fork { task, at } => {
             actions::rewind::close_picker(model);
             let draft = TaskDraft { title: text, ..TaskDraft::default() };
-            out.command(model, Command::Fork { task, at, draft, start: TaskStart::Later }, PendingReply::Created, cx);
+            let expect = PendingReply::Created { brief: String::new() };
+            out.command(model, Command::Fork { task, at, draft, start: TaskStart::Later }, expect, cx);
         }
         PromptPurpose::Rename(task) => {
             let changes = TaskChanges { title: Some(text), ..TaskChanges::default() };
@@ -310,10 +396,12 @@ pub const SETTINGS: [&str; 6] = ["theme", "model", "project budget", "notificati
 pub fn open_board_line(model: &mut Model, board: &Board, cx: &Cx<'_>, out: &mut Out) {
     match board.kind {
         BoardKind::Agents => {
-            if let Some(task) = board.tasks.get(board.cursor.chosen).copied() {
+            if let Some(task) = board.chosen() {
                 model.layers.clear();
                 go_to(model, task);
-                model.focus = crate::ui::layout::Pane::Detail;
+                // A question is answered in the composer.
+                let asks = model.project.task(task).is_some_and(|task| !task.asks.is_empty());
+                model.focus = if asks { Pane::Composer } else { Pane::Detail };
             }
         }
         BoardKind::Settings => change_setting(model, board.cursor.chosen, cx, out),

@@ -72,7 +72,7 @@ fn set_up_asks_while_agents_run() {
     screen.typed("/set_up").keys("enter");
     assert!(screen.shows("Set up again?"), "{}", screen.text());
     screen.keys("y");
-    assert!(screen.effects.contains(&Effect::SetUp));
+    assert!(screen.effects.contains(&Effect::SetUp { retry: None }));
 }
 
 #[test]

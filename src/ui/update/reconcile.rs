@@ -5,8 +5,8 @@ use crate::base::{sanitize, text};
 use crate::model::Status;
 use crate::ui::detail::Tab;
 use crate::ui::effect::{Drafts, Effect};
-use crate::ui::layer::{BoardKind, Layer};
-use crate::ui::layout::{self, LayoutRequest, Pane, Shape};
+use crate::ui::layer::{BoardKind, ChooserAction, Layer};
+use crate::ui::layout::{self, Columns, LayoutRequest, Pane, Shape};
 use crate::ui::model::{Model, NotifiedCounts};
 use crate::ui::msg::Cx;
 use crate::ui::transcript::PAGE;
@@ -19,6 +19,9 @@ pub fn reconcile(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         // The place of the composer belongs to the selected task again.
         model.asks.close();
     }
+    if !model.asks.is_opened() && model.layers.is_empty() {
+        model.layers = std::mem::take(&mut model.set_aside);
+    }
     let card = model.card();
     model.asks.note_card(card.map(|(_, id)| id), cx.now);
     if model.focus == Pane::Asks && model.asks.is_empty() {
@@ -28,11 +31,13 @@ pub fn reconcile(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let height = tree_height(model);
     model.tree.sync(&model.project, height);
     board(model);
+    theme(model, out);
     actions::rewind::request_preview(model, out);
     load(model, out);
     search::go_to_sought_event(model, cx);
     actions::detail::check_count(model, cx);
     drafts(model, out);
+    position(model, out);
     title(model, out);
     wheel(model, out);
     notify(model, out);
@@ -45,8 +50,19 @@ fn tree_height(model: &Model) -> usize {
 fn place(model: &mut Model, cx: &Cx<'_>) {
     let columns = cx.size.0;
     let wide = columns >= layout::WIDE;
-    let left = if wide { layout::left_width(columns, model.left).saturating_sub(2) } else { columns };
-    let right = if wide { columns.saturating_sub(left + 5) } else { columns };
+    let zoom = model.zoom && matches!(model.focus, Pane::Detail | Pane::Composer);
+    let wanted = match (zoom, model.side) {
+        (true, _) => Columns::Task,
+        (false, true) => Columns::All,
+        (false, false) => Columns::SidebarAndTask,
+    };
+    let mut request = LayoutRequest { left: model.left, columns: wanted, ..LayoutRequest::default() };
+    let (left, right) = if wide {
+        let widths = layout::widths(columns, &request);
+        (layout::left_width(columns, model.left), widths.task)
+    } else {
+        (columns, columns)
+    };
     let rows =
         if model.asks.is_empty() { 0 } else { asks::rows(&model.asks, &model.project, cx, usize::from(left)).len() };
     let stuck_reason = model.stuck_reason();
@@ -56,14 +72,13 @@ fn place(model: &mut Model, cx: &Cx<'_>) {
         Some((_, ask)) => asks::card_rows(&model.asks, cx, ask, usize::from(right), usize::from(cx.size.1)).len(),
         None => usize::from(composer::height(&model.composer, task, stuck_reason.as_deref(), right)),
     };
-    let request = LayoutRequest {
-        asks: u16::try_from(rows).unwrap_or(u16::MAX),
-        asking: card.is_some(),
-        composer: u16::try_from(composer).unwrap_or(u16::MAX),
-        left: model.left,
-        zoom: model.zoom && matches!(model.focus, Pane::Detail | Pane::Composer),
-        shown: model.focus,
-    };
+    request.asks = u16::try_from(rows).unwrap_or(u16::MAX);
+    request.asking = card.is_some();
+    request.composer = u16::try_from(composer).unwrap_or(u16::MAX);
+    request.notices = model.toasts.height(columns);
+    request.has_tasks = model.project.len() > 1;
+    request.news = tree::news_rows(model, left);
+    request.shown = model.focus;
     model.layout = layout::layout(cx.size, &request);
     scroll_asks(model, cx);
 }
@@ -88,17 +103,26 @@ fn scroll_asks(model: &mut Model, cx: &Cx<'_>) {
 fn board(model: &mut Model) {
     let Some(Layer::Board(board)) = model.layers.last_mut() else { return };
     match board.kind {
-        BoardKind::Agents => {
-            let project = &model.project;
-            let lively = project.walk(project.root()).filter(|id| {
-                project.task(*id).is_some_and(|task| task.is_working() || task.waits.is_some() || !task.asks.is_empty())
-            });
-            board.tasks = lively.collect();
-            board.len = board.tasks.len();
-        }
+        BoardKind::Agents => board.sync(&model.project),
         BoardKind::Settings => board.len = SETTINGS.len(),
     }
     board.cursor.chosen = board.cursor.chosen.min(board.len.saturating_sub(1));
+}
+
+/// Shows the theme that is selected in the list of themes, else the one of the settings.
+fn theme(model: &mut Model, out: &mut Out) {
+    let offered = match model.layers.last() {
+        Some(Layer::Choose(chooser)) => chooser.chosen().and_then(|item| match &item.pick {
+            ChooserAction::Theme(name) => Some(name),
+            _ => None,
+        }),
+        _ => None,
+    };
+    let name = offered.unwrap_or(&model.settings.theme);
+    if *name != model.shown_theme {
+        model.shown_theme.clone_from(name);
+        out.effect(Effect::ShowTheme);
+    }
 }
 
 /// Requests what the open tab needs.
@@ -123,29 +147,46 @@ fn load(model: &mut Model, out: &mut Out) {
     } else if let Some(before) = transcript.wants_older(near) {
         out.effect(Effect::LoadPage { task, before: Some(before), count: PAGE });
     }
-    if tab == Tab::Diff
+    if model.shows(Tab::Diff)
         && let Some(request) = model.review.wants(task)
     {
         out.effect(Effect::LoadDiff { task, request });
     }
 }
 
-/// Returns the area of the detail rows.
+/// Returns the area of the rows of the open tab.
 pub fn detail_area(model: &Model) -> ratatui::layout::Rect {
-    let area = model.layout.detail;
-    match model.project.task(model.selected()) {
-        Some(task) => detail::split_foot(&model.detail, task, area).0,
+    area_of(model, model.detail.tab)
+}
+
+/// Returns the area of the rows of a tab.
+pub fn area_of(model: &Model, tab: Tab) -> ratatui::layout::Rect {
+    let area = model.layout.of(tab == Tab::Transcript);
+    let Some(task) = model.project.task(model.selected()) else { return area };
+    let (area, _) = detail::split_foot(&model.detail, tab, task, area);
+    match model.detail.transcript(task.node.id).filter(|_| tab == Tab::Transcript) {
+        Some(transcript) => detail::summary::split(task, &model.project, transcript, area).0,
         None => area,
     }
 }
 
 fn drafts(model: &mut Model, out: &mut Out) {
-    let (messages, answers) = (model.composer.take_changed(), model.asks.take_changed());
-    if messages || answers {
-        let drafts = Drafts { messages: model.composer.written(), answers: model.asks.written() };
+    let changed = [model.composer.take_changed(), model.asks.take_changed(), model.brief.take_changed()];
+    if changed.contains(&true) {
+        let brief = model.brief.text().to_owned();
+        let drafts = Drafts { messages: model.composer.written(), answers: model.asks.written(), brief };
         out.effect(Effect::SaveDrafts { drafts });
     }
     notes(model, out);
+}
+
+/// Saves the position when another task is selected. The app saves it again at the end.
+fn position(model: &mut Model, out: &mut Out) {
+    if model.saved_path.first() != Some(&model.selected()) {
+        let position = model.position();
+        model.saved_path.clone_from(&position.path);
+        out.effect(Effect::SavePosition { position });
+    }
 }
 
 /// Saves review notes and seen marks.

@@ -21,18 +21,20 @@ pub fn on_reply(model: &mut Model, tag: Tag, reply: Result<Outcome, Fault>, cx: 
                 PendingReply::Answered(ask) => model.asks.on_answer_refused(ask),
                 PendingReply::Quit => out.effect(Effect::Quit),
                 // The comments are still drafts.
-                PendingReply::Created | PendingReply::Reviewed(_) | PendingReply::Plain(_) => {}
+                PendingReply::Created { brief } => actions::brief::restore(model, brief),
+                PendingReply::Reviewed(_) | PendingReply::Plain(_) => {}
                 PendingReply::Merged(task) | PendingReply::Checked(task) => {
                     return actions::merge::on_refused(model, task, &fault, cx, out);
                 }
             }
-            return model.toasts.say(Level::Error, fault.to_string(), cx.now);
+            let words = model.fault_words(&fault);
+            return model.toasts.say(Level::Error, words, cx.now);
         }
     };
     let message = outcome::sentence(model, &outcome);
     match (&outcome, expect) {
         // If the user has started to write elsewhere, do not move the selection.
-        (Outcome::Created { task, .. }, PendingReply::Created) => {
+        (Outcome::Created { task, .. }, PendingReply::Created { .. }) => {
             if model.composer.has_text(model.selected()) {
                 model.toasts.say(Level::Info, "Task created", cx.now);
             } else {

@@ -62,6 +62,7 @@ pub fn on_results(model: &mut Model, asked: &SearchQuery, found: Result<SearchRe
         Layer::Search(find) => Some(find),
         Layer::Choose(_)
         | Layer::Prompt(_)
+        | Layer::Brief(_)
         | Layer::Confirm(_)
         | Layer::Board(_)
         | Layer::Merge(_)

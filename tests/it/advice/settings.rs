@@ -85,7 +85,8 @@ fn profiles_that_are_missing_are_found_by_what_is_said() {
     let err = project.mxd(["task", "new", "Any", "--profile", "nosuch"]).refused(3, "there is no profile");
     let listed = obey(&world, here, &err, &[]);
     assert!(listed[0].contains("engineer"), "{listed:?}");
-    project.mxd(["config", "set", "profile", "nosuch"]).ok();
+    project.mxd(["config", "set", "profile", "nosuch"]).refused(3, "there is no profile");
+    fs::write(world.data().join("config.json"), "{\"profile\": \"nosuch\"}\n").unwrap();
     let ran = project.mxd(["agents"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     obey(&world, here, &ran.err, &[("NAME", "engineer")]);

@@ -1,4 +1,4 @@
-//! Reads out of a source file which commands its sentences tell a person to run.
+//! Reads out of a source file which commands its sentences tell a user to run.
 
 /// What a command begins with, where it stands alone in a literal.
 const ALONE: [&str; 7] = ["mxd ", "git ", "chmod ", "export ", "kill ", "mkdir ", "rm "];

@@ -117,6 +117,22 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         ],
     ),
     (
+        "advice/tokens.rs::tokens_are_made_listed_and_revoked_as_is_said",
+        &[
+            ("cli/serve/http.rs", "mxd projects"),
+            ("cli/serve/http.rs", "mxd serve token new phone --scope read,answer,send"),
+            ("serve/http/tokens.rs", "mxd serve token list"),
+            ("serve/http/tokens.rs", "mxd serve token revoke {name}"),
+        ],
+    ),
+    (
+        "advice/tokens.rs::what_a_refused_request_is_told_makes_a_token_that_it_needs",
+        &[
+            ("serve/http/guard.rs", "mxd serve token new NAME --scope read,answer,send"),
+            ("serve/http/routes.rs", "mxd serve token new NAME --scope {scope}"),
+        ],
+    ),
+    (
         "advice/work.rs::a_damaged_session_is_looked_at_by_what_is_said",
         &[("cli/export.rs", "mxd check"), ("cli/log.rs", "mxd check")],
     ),
@@ -248,6 +264,11 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         "cli_check.rs::a_torn_end_is_reported_kept_and_cut_and_the_advice_works",
         &[("cli/check.rs", "mxd check --repair")],
     ),
+    ("cli_refusals.rs::a_path_that_does_not_exist_is_not_an_empty_diff", &[("cli/diff.rs", "mxd diff TASK --stat")]),
+    (
+        "cli_refusals.rs::the_hint_for_a_folder_that_was_chosen_does_not_make_a_repository_of_it",
+        &[("cli/locate.rs", "mxd projects")],
+    ),
     ("cli_config.rs::path_says_where_each_layer_is_and_only_what_exists_here", &[("cli/locate.rs", "mxd init")]),
     (
         "cli_doctor.rs::a_key_an_address_and_a_model_that_are_wrong_are_cured_by_what_it_says",
@@ -352,5 +373,10 @@ pub const ADVICE: &[(&str, &[Said])] = &[
     (
         "engine_work/merge_queue.rs::a_queued_merge_is_kept_by_a_quit_and_cancelled_by_what_is_said",
         &[("cli/outcome.rs", "mxd merge {} --cancel")],
+    ),
+    ("engine_serve.rs::a_project_that_is_attached_to_by_name_must_exist", &[("cli/attach.rs", "mxd projects")]),
+    (
+        "permit_gate.rs::rules_are_added_and_removed_where_they_are_and_bad_ones_are_refused",
+        &[("cli/permit.rs", "mxd permit list")],
     ),
 ];

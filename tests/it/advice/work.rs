@@ -113,12 +113,12 @@ fn a_spent_budget_is_raised_by_what_is_said() {
 #[test]
 fn who_is_in_progress_is_stopped_by_what_is_said() {
     let world = World::new();
-    let (project, _) = painted(&world);
-    let sleeper = project.new_task("Sleeper");
-    assert_eq!(project.run([]).code, 2, "it is stuck");
-    let err = project.mxd(["task", "close", &sleeper]).refused(3, "is in progress");
+    let (project, painter) = painted(&world);
+    let sleeper = project.mxd(["task", "new", "Sleeper", "--under", &painter]).ok().trim().to_owned();
+    project.run([]);
+    let err = project.mxd(["task", "close", &painter]).refused(3, "is in progress");
     obey(&world, &project.path, &err, &[("TASK", &sleeper)]);
-    project.mxd(["task", "close", &sleeper]).ok();
+    project.mxd(["task", "close", &painter]).ok();
 }
 
 #[test]
@@ -127,10 +127,10 @@ fn what_is_not_there_is_found_by_what_is_said() {
     let (project, id) = painted(&world);
     let missing = ["log", "01NEVERWAS"];
     for (args, sentence, found) in [
-        (&missing[..], "no task has an id", "Painter"),
-        (&["send", "01NEVERWAS", "x"], "no task has an id", "Painter"),
+        (&missing[..], "no task has \"01NEVERWAS\"", "Painter"),
+        (&["send", "01NEVERWAS", "x"], "no task has \"01NEVERWAS\"", "Painter"),
         (&["answer", "01NEVERWAS", "1"], "no open question", "no open questions"),
-        (&["answer", "01", "1"], "is too short", "no open questions"),
+        (&["answer", "root", "1"], "has no open question", "no open questions"),
         (&["search", ""], "no search words given", "Painter"),
     ] {
         let err = project.mxd(args.iter().copied()).refused(3, sentence);
@@ -252,7 +252,7 @@ fn what_was_put_away_comes_back_by_what_is_said() {
     assert!(worktree.join("a.txt").exists(), "{closed}");
 
     project.mxd(["task", "delete", &id]).ok();
-    let err = project.mxd(["restore", "01NEVERWAS"]).refused(3, "no task has an id");
+    let err = project.mxd(["restore", "01NEVERWAS"]).refused(3, "no task has \"01NEVERWAS\"");
     let listed = obey(&world, here, &err, &[]);
     assert!(listed[1].contains("Painter"), "{listed:?}");
     project.mxd(["restore", &id]).ok();
@@ -307,6 +307,7 @@ fn a_project_that_is_worked_on_is_read_by_what_is_said() {
     let project = world.project("app");
     let mut running = project.start(&["Wait."]);
     running.until_it_works();
+    fs::remove_file(project.folder.root().join("serve.json")).unwrap();
     let err = project.mxd(["stop"]).refused(1, "has been working on this project");
     let root = project.id("orchestrator");
     let reading: String = err.lines().filter(|line| line.contains("only read")).collect();
@@ -323,6 +324,9 @@ fn who_holds_a_project_is_continued_or_ended_by_what_is_said() {
         let project = world.project("app");
         let mut running = project.start(&["Wait."]);
         running.until_it_works();
+        if !suspended {
+            fs::remove_file(project.folder.root().join("serve.json")).unwrap();
+        }
         if suspended {
             running.signal(Signal::STOP);
             let stat = format!("/proc/{}/stat", running.pid());

@@ -3,8 +3,8 @@
 use mxd::agent::compaction::SECTIONS;
 use mxd::model::AskKind;
 
+use crate::support::agent_fixture::tool;
 use crate::support::mock::{ErrorKind, Fault, Stop, Turn, answer};
-use crate::support::stage::tool;
 
 /// What the model says when nothing is wrong: long enough to be cut.
 pub const GOOD: &str = "Recovered from everything that went wrong before.";

@@ -4,8 +4,8 @@ use mxd::agent::compaction::SECTIONS;
 use mxd::model::conversation::Wire;
 use serde_json::json;
 
+use crate::support::agent_fixture::tool;
 use crate::support::mock::{Conversation, Script, Turn, answer};
-use crate::support::stage::tool;
 
 pub const TITLE: &str = "The long session";
 

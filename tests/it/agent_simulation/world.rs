@@ -211,7 +211,7 @@ impl World {
         }
     }
 
-    /// Lets everything finish, with a person who answers what is asked.
+    /// Lets everything finish, with a user who answers what is asked.
     pub fn settle(&mut self) {
         self.calm = true;
         for _ in 0..2_000 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::expected;
-use super::house::House;
+use super::fixture::FamilyFixture;
 use super::models;
 use crate::cli_support::json_lines;
 use crate::engine_support::{PATIENCE, Running, born, marked};
@@ -106,37 +106,37 @@ fn killed_again_and_again_the_family_comes_to_the_same() {
 }
 
 fn family(seed: u64, limit: usize) -> Tally {
-    let house = House::new(models::script);
+    let fixture = FamilyFixture::new(models::script);
     let mut dice = Dice::new(seed);
     let mut tally = Tally::default();
     let mut left_over: Vec<(u32, u64)> = Vec::new();
     loop {
-        let goal = (!house.has_goal(models::GOAL)).then_some(models::GOAL);
+        let goal = (!fixture.has_goal(models::GOAL)).then_some(models::GOAL);
         let args: Vec<&str> = ["run", "--json"].into_iter().chain(goal).collect();
-        let mut running = Running::start(house.command(&args));
+        let mut running = Running::start(fixture.command(&args));
         tally.starts += 1;
-        assert!(tally.starts < 10 * limit + 20, "seed {seed}: it gets nowhere\n{}", house.mock.story());
+        assert!(tally.starts < 10 * limit + 20, "seed {seed}: it gets nowhere\n{}", fixture.mock.story());
         let fuse = (tally.kills < limit).then(|| Fuse::light(&mut dice));
-        if burns_down(&mut running, fuse.as_ref(), seed, &house, &left_over) {
+        if burns_down(&mut running, fuse.as_ref(), seed, &fixture, &left_over) {
             running.kill();
             tally.kills += 1;
-            left_over = marked(&house.task_ids());
+            left_over = marked(&fixture.task_ids());
             tally.orphans += left_over.len();
             continue;
         }
         let ran = running.end();
         match ran.code {
             0 => break,
-            2 => answer(&house, &mut dice, &mut tally, limit),
-            code => panic!("seed {seed}: it returned {code}\n{}\n{}", ran.err, house.mock.story()),
+            2 => answer(&fixture, &mut dice, &mut tally, limit),
+            code => panic!("seed {seed}: it returned {code}\n{}\n{}", ran.err, fixture.mock.story()),
         }
     }
-    check(&house, seed);
-    let records = house.mock.requests();
+    check(&fixture, seed);
+    let records = fixture.mock.requests();
     tally.requests = records.len();
     tally.repeated = records.iter().filter(|record| record.repeat).count();
-    let tree = house.tree().unwrap();
-    let sessions: Vec<_> = tree.all().map(|node| house.session(node.id)).collect();
+    let tree = fixture.tree().unwrap();
+    let sessions: Vec<_> = tree.all().map(|node| fixture.session(node.id)).collect();
     tally.repairs = sessions.iter().map(|session| session.repairs).sum();
     let messages = sessions.iter().flat_map(|session| &session.messages);
     tally.again = messages.filter(|message| message.body.ends_with("(again)")).count();
@@ -144,14 +144,20 @@ fn family(seed: u64, limit: usize) -> Tally {
 }
 
 /// Waits for the moment to kill. Tells whether it came before the run had ended.
-fn burns_down(running: &mut Running, fuse: Option<&Fuse>, seed: u64, house: &House, left_over: &[(u32, u64)]) -> bool {
+fn burns_down(
+    running: &mut Running,
+    fuse: Option<&Fuse>,
+    seed: u64,
+    fixture: &FamilyFixture,
+    left_over: &[(u32, u64)],
+) -> bool {
     let mut left = fuse.map_or(usize::MAX, |fuse| fuse.lines);
     while left > 0 {
         match running.line_within(PATIENCE) {
             Ok(line) => left -= usize::from(fuse.is_some_and(|fuse| fuse.counts(line))),
             Err(RecvTimeoutError::Disconnected) => return false,
             Err(RecvTimeoutError::Timeout) => {
-                panic!("seed {seed}: nothing happens any more\n{:#?}\n{}", running.seen.last(), house.mock.story())
+                panic!("seed {seed}: nothing happens any more\n{:#?}\n{}", running.seen.last(), fixture.mock.story())
             }
         }
         if running.seen.len() == 1 {
@@ -165,28 +171,28 @@ fn burns_down(running: &mut Running, fuse: Option<&Fuse>, seed: u64, house: &Hou
 }
 
 /// Answers what is open; now and then the program is killed while it is told.
-fn answer(house: &House, dice: &mut Dice, tally: &mut Tally, limit: usize) {
-    let asks = json_lines(&house.mxd(&["asks", "--json"]).ok());
-    assert!(!asks.is_empty(), "it waits for the person and asks nothing\n{}", house.mock.story());
+fn answer(fixture: &FamilyFixture, dice: &mut Dice, tally: &mut Tally, limit: usize) {
+    let asks = json_lines(&fixture.mxd(&["asks", "--json"]).ok());
+    assert!(!asks.is_empty(), "it waits for the user and asks nothing\n{}", fixture.mock.story());
     if let Some(id) = asks[0]["id"].as_str().filter(|_| tally.kills < limit && dice.below(2) == 0) {
-        let mut telling = house.command(&["answer", id, "blue"]).spawn().unwrap();
+        let mut telling = fixture.command(&["answer", id, "blue"]).spawn().unwrap();
         std::thread::sleep(Duration::from_micros(dice.below(80_000)));
         let _ = telling.kill();
         tally.kills += usize::from(telling.wait().unwrap().code().is_none());
     }
-    house.answer_all();
+    fixture.answer_all();
 }
 
-fn check(house: &House, seed: u64) {
-    house.mock.assert_clean();
-    assert_eq!(house.outcome(), expected(), "seed {seed}\n{}", house.mock.story());
+fn check(fixture: &FamilyFixture, seed: u64) {
+    fixture.mock.assert_clean();
+    assert_eq!(fixture.outcome(), expected(), "seed {seed}\n{}", fixture.mock.story());
     // A model that does not know looks before it repeats, so each stands there once, whoever wrote it.
-    let ledger = house.ledger();
+    let ledger = fixture.ledger();
     for label in models::LEDGER {
         let lines: Vec<&String> = ledger.iter().filter(|line| line.split(' ').next() == Some(label)).collect();
         assert_eq!(lines.len(), 1, "seed {seed}: {label} was done as often as {lines:?}");
     }
-    house.assert_messages_once(models::GOAL, &models::SAID);
-    house.assert_no_stray_worktree();
-    assert_eq!(marked(&house.task_ids()), [], "seed {seed}");
+    fixture.assert_messages_once(models::GOAL, &models::SAID);
+    fixture.assert_no_stray_worktree();
+    assert_eq!(marked(&fixture.task_ids()), [], "seed {seed}");
 }

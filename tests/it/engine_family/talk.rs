@@ -187,7 +187,7 @@ impl Talk {
                 let Some(line) = tree.lines().find(|line| line.ends_with(&format!("] {title}"))) else {
                     return Err(tool("create_task", creation(title, start)));
                 };
-                let id = id(line, r"- ([0-9A-Z]{26}) \[");
+                let id = id(line, r"- ([0-9A-Z]{26}) #\d+ \[");
                 // Made, and perhaps never spoken to.
                 if start == "now" && line.contains("[pending") {
                     self.start(&id, "Begin with your task.")?;
@@ -254,7 +254,7 @@ impl Talk {
         }
     }
 
-    /// Asks the person, and waits for the answer.
+    /// Asks the user, and waits for the answer.
     pub fn ask(&self, question: &str, choices: &[&str]) -> Step<String> {
         let asked = |question: &str| json!({ "question": question, "choices": choices });
         let again = format!("{question} (again)");
@@ -276,7 +276,7 @@ impl Talk {
     /// Returns the id of the root.
     pub fn root(&self) -> Step<String> {
         match self.state("get_tree", |_| true) {
-            State::Done(text) => Ok(id(&text, r"- ([0-9A-Z]{26}) \[.*orchestrator")),
+            State::Done(text) => Ok(id(&text, r"- ([0-9A-Z]{26}) #\d+ \[.*orchestrator")),
             State::Never | State::Unknown => Err(tool("get_tree", json!({}))),
             State::Refused(why) => Err(lost("get_tree", &why)),
         }

@@ -309,6 +309,7 @@ impl World {
             background: process,
             ended: None,
             cwd: None,
+            permission: None,
             duration_ms: 1,
         };
         Input::ToolFinished { result: Box::new(result), control }

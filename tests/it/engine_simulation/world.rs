@@ -63,9 +63,9 @@ pub struct World {
     pub requests: BTreeMap<CommandId, TaskId>,
     /// What agents want to know of the tree.
     pub queries: VecDeque<(TaskId, CommandId, TreeQuery)>,
-    /// Tasks that the person stopped, and to which nothing was said since.
+    /// Tasks that the user stopped, and to which nothing was said since.
     pub halted: BTreeSet<TaskId>,
-    /// How often each task was stopped; and how often it had been when the person sent it a message.
+    /// How often each task was stopped; and how often it had been when the user sent it a message.
     pub stops: BTreeMap<TaskId, u32>,
     pub said: BTreeMap<CommandId, u32>,
     pub spoken: BTreeMap<MessageId, u32>,

@@ -67,7 +67,7 @@ impl<'w> Busy<'w> {
     async fn queue(&self) -> Handle {
         let handle = self.open().await;
         let (snapshot, _) = handle.subscribe().await.unwrap();
-        let message = Outgoing { text: "Work.".to_owned(), images: Vec::new() };
+        let message = Outgoing { text: "Work.".to_owned(), ..Outgoing::default() };
         handle.command(Command::Send { task: snapshot.root, message, mode: Delivery::Steer }).await.unwrap();
         let started = &self.started;
         until("the root is at work", async || started.exists()).await;

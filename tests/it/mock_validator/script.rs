@@ -134,7 +134,7 @@ async fn an_empty_queue_acknowledges_or_fails() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_is_retried_by_a_person_gets_the_next_turn() {
+async fn a_refusal_that_is_retried_by_a_user_gets_the_next_turn() {
     let script = Script::new().turn(answer().text("No.").stop(Stop::Refusal).once()).turn(answer().text("Well, yes."));
     let mock = Mock::start(script);
     let request = hello(ANTHROPIC, "Please", false);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mxd::base::MicroUsd;
 
-use super::crew::{Crew, Size};
+use super::load::{LoadTest, Size};
 use crate::engine_support::Running;
 use crate::support::dice::{Dice, fresh_seed, number};
 use crate::support::mock::{ErrorKind, Fault, Outcome};
@@ -18,7 +18,7 @@ const SILENCE: Duration = Duration::from_secs(240);
 /// What an estimate adds to the tokens that are sent, see `estimate` in `src/agent/driver/model.rs`.
 const OUTPUT_ESTIMATE: u64 = 4_000;
 
-/// Returns a fault. One in so many is of a kind that a person is asked about. A limit of hours is not among them: it is
+/// Returns a fault. One in so many is of a kind that a user is asked about. A limit of hours is not among them: it is
 /// kept to by everybody who shares the credential, and nothing else would be seen.
 fn fault(dice: &mut Dice, number: usize) -> Fault {
     if dice.one_in(12) {
@@ -67,23 +67,23 @@ pub fn faults(seed: u64, of: u64) -> BTreeMap<usize, Fault> {
     faults
 }
 
-/// Plays a crew through its faults until it is done or, where there is a budget, until that is spent.
-fn play(size: Size, seed: u64, budget: Option<MicroUsd>) -> Crew {
+/// Plays a load through its faults until it is done or, where there is a budget, until that is spent.
+fn play(size: Size, seed: u64, budget: Option<MicroUsd>) -> LoadTest {
     let begun = Instant::now();
-    let crew = Crew::hire(size, &faults(seed, 4));
+    let load = LoadTest::hire(size, &faults(seed, 4));
     let mut asked = 0;
     let amount = budget.map(|budget| format!("{}", budget.0 as f64 / 1e6));
     let more: Vec<&str> = amount.iter().flat_map(|amount| ["--budget", amount.as_str()]).collect();
     loop {
-        let mut running = Running::start(crew.work(&more));
+        let mut running = Running::start(load.work(&more));
         let over = Arc::new(AtomicBool::new(false));
         let ran = std::thread::scope(|scope| {
             // A stream that fell silent goes on some time later.
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(300));
-                    let reached = crew.house.mock.look(|mind| mind.gates_reached.clone());
-                    reached.iter().for_each(|gate| crew.house.mock.open(gate));
+                    let reached = load.fixture.mock.look(|mind| mind.gates_reached.clone());
+                    reached.iter().for_each(|gate| load.fixture.mock.open(gate));
                 }
             });
             let ended = loop {
@@ -94,27 +94,27 @@ fn play(size: Size, seed: u64, budget: Option<MicroUsd>) -> Crew {
                 }
             };
             over.store(true, Ordering::Relaxed);
-            assert!(ended, "seed {seed}: stuck\n{:#?}\n{}", running.seen.last(), crew.house.mock.story());
+            assert!(ended, "seed {seed}: stuck\n{:#?}\n{}", running.seen.last(), load.fixture.mock.story());
             running.end()
         });
-        let is_spent = crew.asks().iter().any(|ask| ask["kind"] == "budget");
+        let is_spent = load.asks().iter().any(|ask| ask["kind"] == "budget");
         match ran.code {
             0 => break,
             2 if budget.is_some() && is_spent => break,
             2 => {
-                let now = crew.encourage();
-                assert!(now > 0, "seed {seed}: it waits for the person and asks nothing");
+                let now = load.encourage();
+                assert!(now > 0, "seed {seed}: it waits for the user and asks nothing");
                 asked += now;
             }
-            code => panic!("seed {seed}: it returned {code}\n{}\n{}", ran.err, crew.house.mock.story()),
+            code => panic!("seed {seed}: it returned {code}\n{}\n{}", ran.err, load.fixture.mock.story()),
         }
     }
-    say(&crew, seed, asked, begun);
-    crew
+    say(&load, seed, asked, begun);
+    load
 }
 
-fn say(crew: &Crew, seed: u64, asked: usize, begun: Instant) {
-    let records = crew.house.mock.requests();
+fn say(load: &LoadTest, seed: u64, asked: usize, begun: Instant) {
+    let records = load.fixture.mock.requests();
     let faulted: Vec<_> = records.iter().filter(|record| matches!(record.outcome, Outcome::Faulted(_))).collect();
     let kinds: BTreeSet<String> =
         faulted.iter().map(|record| format!("{:?}", record.outcome).split(['{', '(']).take(2).collect()).collect();
@@ -126,23 +126,23 @@ fn say(crew: &Crew, seed: u64, asked: usize, begun: Instant) {
         longest = longest.max(*row);
     }
     println!(
-        "seed {seed}: {} agents, {} requests, {} met a fault of {} kinds, a person was asked {asked} times, at most {longest} \
+        "seed {seed}: {} agents, {} requests, {} met a fault of {} kinds, the user was asked {asked} times, at most {longest} \
          tries after the first ({:.0} s)",
-        crew.size.agents,
+        load.size.agents,
         records.len(),
         faulted.len(),
         kinds.len(),
         begun.elapsed().as_secs_f64()
     );
     assert!(longest <= 11, "seed {seed}: a request was made {longest} times more");
-    crew.house.mock.assert_clean();
+    load.fixture.mock.assert_clean();
 }
 
-/// Plays a crew that has less money than it needs. What it spends is the budget and at most one estimate more.
+/// Plays a load that has less money than it needs. What it spends is the budget and at most one estimate more.
 fn play_poor(size: Size, seed: u64, budget: MicroUsd) {
-    let crew = play(size, seed, Some(budget));
-    let spent = crew.spent();
-    let records = crew.house.mock.requests();
+    let load = play(size, seed, Some(budget));
+    let spent = load.spent();
+    let records = load.fixture.mock.requests();
     let most = records.iter().map(|record| record.body.len() as u64 / 3).max().unwrap_or_default();
     // Dollars per million tokens are millionths of a dollar per token.
     let estimate = MicroUsd(most * 3 + OUTPUT_ESTIMATE * 15);

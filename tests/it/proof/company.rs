@@ -6,7 +6,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::shop::{self, Shop};
+use super::scenario::{self, Scenario};
 use crate::engine_support::{PATIENCE, Running};
 
 /// Returns every file below a folder with its content, but for locks, logs and indexes that follow from the rest.
@@ -31,52 +31,52 @@ fn contents(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec
 
 #[test]
 fn a_second_process_is_turned_away_and_disturbs_nothing() {
-    let shop = Shop::open();
-    let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
+    let scenario = Scenario::open();
+    let mut running = Running::start(scenario.fixture.command(&["run", "--json", scenario::GOAL]));
     let mut turned_away = 0;
     while running.line_within(PATIENCE).is_ok() {
         if running.seen.len().is_multiple_of(15) {
-            // What changes something is refused and names the other; what only reads works. Every other time the first one
-            // is held still meanwhile, as by Ctrl-Z: it has not let go of anything.
+            // What would need an engine of its own is refused; what only reads works, also while the first process is
+            // held still, as by Ctrl-Z: it has not let go of anything.
+            let other = scenario.fixture.mxd(&["run", "--budget", "1"]);
+            if other.code != 0 {
+                assert!(other.err.contains("--budget cannot change an engine that is already running"), "{other:?}");
+                turned_away += 1;
+            }
             let held = running.seen.len().is_multiple_of(30);
             if held {
                 running.signal(Signal::STOP);
             }
-            let other = shop.house.mxd(&["stop"]);
-            if other.code != 0 {
-                assert!(other.err.contains(&running.pid().to_string()), "{other:?}");
-                turned_away += 1;
-            }
-            assert_eq!(shop.house.mxd(&["tree"]).code, 0);
+            assert_eq!(scenario.fixture.mxd(&["tree"]).code, 0);
             if held {
                 running.signal(Signal::CONT);
             }
         }
     }
     assert!(turned_away > 1, "it was let in: {turned_away}");
-    assert_eq!(running.end().code, 0, "{}", shop.house.mock.story());
-    shop.keep(&[]);
-    assert_eq!(&shop.settle(), &super::crashes::undisturbed().0);
+    assert_eq!(running.end().code, 0, "{}", scenario.fixture.mock.story());
+    scenario.keep(&[]);
+    assert_eq!(&scenario.settle(), &super::crashes::undisturbed().0);
 }
 
 #[test]
 fn a_copy_of_the_data_taken_at_any_moment_can_be_opened() {
-    let shop = Shop::open();
-    let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
+    let scenario = Scenario::open();
+    let mut running = Running::start(scenario.fixture.command(&["run", "--json", scenario::GOAL]));
     let mut copies = 0;
     while running.line_within(PATIENCE).is_ok() {
         if !running.seen.len().is_multiple_of(40) {
             continue;
         }
         // As a backup does it that knows nothing of us: file after file, while they are written.
-        let copy = shop.house.world.root().join(format!("copy-{copies}"));
-        let copied = Command::new("cp").args(["-a"]).arg(shop.house.world.data()).arg(&copy).output().unwrap();
+        let copy = scenario.fixture.world.root().join(format!("copy-{copies}"));
+        let copied = Command::new("cp").args(["-a"]).arg(scenario.fixture.world.data()).arg(&copy).output().unwrap();
         copies += 1;
         let _ = copied;
-        let mut tree = shop.house.world.mxd_command(&shop.house.path);
+        let mut tree = scenario.fixture.world.mxd_command(&scenario.fixture.path);
         let output = tree.args(["tree", "--json"]).env("MXD_HOME", &copy).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let mut check = shop.house.world.mxd_command(&shop.house.path);
+        let mut check = scenario.fixture.world.mxd_command(&scenario.fixture.path);
         let output = check.args(["check", "--repair"]).env("MXD_HOME", &copy).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         // What such a backup took before the session that refers to it is named; everything else is there.
@@ -84,37 +84,37 @@ fn a_copy_of_the_data_taken_at_any_moment_can_be_opened() {
         assert_eq!(lost.collect::<Vec<_>>(), [""; 0], "{said}");
     }
     assert!(copies > 2, "it was over too soon");
-    assert_eq!(running.end().code, 0, "{}", shop.house.mock.story());
-    shop.keep(&[]);
-    assert_eq!(&shop.settle(), &super::crashes::undisturbed().0, "being copied changed something");
+    assert_eq!(running.end().code, 0, "{}", scenario.fixture.mock.story());
+    scenario.keep(&[]);
+    assert_eq!(&scenario.settle(), &super::crashes::undisturbed().0, "being copied changed something");
 }
 
 #[test]
 fn data_of_a_newer_version_are_refused_by_every_command_that_writes_and_not_touched() {
-    let shop = Shop::open();
-    shop.keep(&[]);
-    let tree = shop.house.folder.tree();
+    let scenario = Scenario::open();
+    scenario.keep(&[]);
+    let tree = scenario.fixture.folder.tree();
     let text = fs::read_to_string(&tree).unwrap();
     let newer = text.replacen("\"version\": 1", "\"version\": 2", 1);
     assert_ne!(newer, text);
     fs::write(&tree, &newer).unwrap();
-    let before = contents(&shop.house.world.data());
+    let before = contents(&scenario.fixture.world.data());
     for args in [&["run", "--json", "Go on."][..], &["stop"], &["task", "new", "More"], &["tree"]] {
-        let ran = shop.house.mxd(args);
+        let ran = scenario.fixture.mxd(args);
         assert_ne!(ran.code, 0, "{args:?}: {ran:?}");
         assert!(ran.err.contains("was written by a newer version") && ran.err.contains("use the newer mxd"), "{ran:?}");
     }
-    assert!(contents(&shop.house.world.data()) == before, "something was written");
+    assert!(contents(&scenario.fixture.world.data()) == before, "something was written");
     fs::write(&tree, text).unwrap();
-    shop.house.mxd(&["stop"]).ok();
+    scenario.fixture.mxd(&["stop"]).ok();
 }
 
 #[test]
 fn events_and_files_that_only_a_newer_version_knows_survive_the_work_of_this_one() {
-    let shop = Shop::open();
-    shop.keep(&[]);
-    let root = shop.house.tree().unwrap().root_id();
-    let session = shop.house.folder.session(root);
+    let scenario = Scenario::open();
+    scenario.keep(&[]);
+    let root = scenario.fixture.tree().unwrap().root_id();
+    let session = scenario.fixture.folder.session(root);
     let last = fs::read_to_string(&session).unwrap().lines().last().unwrap().to_owned();
     let last: serde_json::Value = serde_json::from_str(&last).unwrap();
     let foreign = serde_json::json!({
@@ -126,12 +126,12 @@ fn events_and_files_that_only_a_newer_version_knows_survive_the_work_of_this_one
     text.push_str(&line);
     fs::write(&session, &text).unwrap();
     // The digests are of a program that is older than the session.
-    shop.house.mxd(&["send", "--help"]);
-    let ran = shop.house.mxd(&["run", "--json", "Is there more?"]);
+    scenario.fixture.mxd(&["send", "--help"]);
+    let ran = scenario.fixture.mxd(&["run", "--json", "Is there more?"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let after = fs::read_to_string(&session).unwrap();
     assert!(after.starts_with(&text), "what was there is there byte for byte");
     assert!(after.len() > text.len(), "and the work went on behind it");
-    assert_eq!(shop.house.mxd(&["check"]).code, 0);
-    shop.house.mock.assert_clean();
+    assert_eq!(scenario.fixture.mxd(&["check"]).code, 0);
+    scenario.fixture.mock.assert_clean();
 }

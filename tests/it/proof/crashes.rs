@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
-use super::shop::{Death, Shop, State};
+use super::scenario::{Death, Scenario, State};
 use crate::support::dice::{Dice, number};
 use crate::support::meddler::Call;
 
@@ -54,13 +54,13 @@ pub fn on_every_core<T: Debug + Sync>(cases: &[T], play: impl Fn(&T) + Sync) -> 
     failures.into_inner().unwrap()
 }
 
-/// Plays the shop once for each list of deaths, and compares.
+/// Plays the scenario once for each list of deaths, and compares.
 fn play_all(deaths: &[Vec<Death>], expected: &State) -> Tally {
     let tally = Mutex::new(Tally::default());
     let failures = on_every_core(deaths, |deaths| {
-        let shop = Shop::open();
-        let died = shop.keep(deaths);
-        assert_eq!(&shop.settle(), expected);
+        let scenario = Scenario::open();
+        let died = scenario.keep(deaths);
+        assert_eq!(&scenario.settle(), expected);
         let mut tally = tally.lock().unwrap();
         tally.died += died.len();
         tally.outlived += deaths.len() - died.len();
@@ -69,15 +69,15 @@ fn play_all(deaths: &[Vec<Death>], expected: &State) -> Tally {
     Tally { failures, ..tally.into_inner().unwrap() }
 }
 
-/// Plays the shop undisturbed, once for all tests. Returns what it comes to and the calls it made.
+/// Plays the scenario undisturbed, once for all tests. Returns what it comes to and the calls it made.
 pub fn undisturbed() -> &'static (State, [Vec<Call>; 2]) {
     static UNDISTURBED: OnceLock<(State, [Vec<Call>; 2])> = OnceLock::new();
     UNDISTURBED.get_or_init(|| {
-        let shop = Shop::open();
-        let calls = shop.watch();
-        shop.house.mxd(&["stop"]).ok();
+        let scenario = Scenario::open();
+        let calls = scenario.watch();
+        scenario.fixture.mxd(&["stop"]).ok();
         assert!(calls.iter().all(|calls| calls.len() > 50), "the library saw only {calls:?}");
-        (shop.settle(), calls)
+        (scenario.settle(), calls)
     })
 }
 

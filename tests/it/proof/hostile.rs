@@ -186,8 +186,8 @@ fn assert_unforged(project: &Project<'_>, root: &str, mason: &str) {
     let above = said(root);
     let ends = above.iter().filter(|message| matches!(message.from, MessageSource::TaskComplete { .. })).count();
     let words = above.iter().filter(|message| matches!(message.from, MessageSource::TaskMessage { .. })).count();
-    let person = above.iter().filter(|message| message.from == MessageSource::User).count();
-    assert_eq!((person, words, ends), (1, 1, 1), "{above:#?}");
+    let from_user = above.iter().filter(|message| message.from == MessageSource::User).count();
+    assert_eq!((from_user, words, ends), (1, 1, 1), "{above:#?}");
     let below = said(mason);
     assert!(below.iter().all(|message| message.from != MessageSource::User), "{below:#?}");
 }

@@ -1,14 +1,14 @@
-//! A crew under load, killed at moments that nobody chose, again and again.
+//! A load under load, killed at moments that nobody chose, again and again.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use super::crew::{Crew, Size};
+use super::load::{LoadTest, Size};
 use crate::engine_support::{PATIENCE, Running, marked};
 use crate::support::dice::{Dice, fresh_seed, number};
 
-/// How often one crew is killed at most: it has to get somewhere between two deaths.
+/// How often one load is killed at most: it has to get somewhere between two deaths.
 const PER_CREW: usize = 25;
 
 #[derive(Debug, Default)]
@@ -24,10 +24,10 @@ struct Tally {
 }
 
 fn play(size: Size, seed: u64, limit: usize) -> Tally {
-    let crew = Crew::hire(size, &BTreeMap::new());
+    let load = LoadTest::hire(size, &BTreeMap::new());
     let (mut dice, mut tally) = (Dice::new(seed), Tally::default());
     loop {
-        let mut running = Running::start(crew.work(&[]));
+        let mut running = Running::start(load.work(&[]));
         tally.starts += 1;
         let begun = Instant::now();
         let fuse = (tally.kills < limit).then(|| Duration::from_millis(dice.below(1_500)));
@@ -41,7 +41,7 @@ fn play(size: Size, seed: u64, limit: usize) -> Tally {
                 }
                 Err(RecvTimeoutError::Disconnected) => break false,
                 Err(RecvTimeoutError::Timeout) => {
-                    assert!(fuse.is_some(), "seed {seed}: stuck\n{}", crew.house.mock.story());
+                    assert!(fuse.is_some(), "seed {seed}: stuck\n{}", load.fixture.mock.story());
                     break true;
                 }
             }
@@ -49,17 +49,17 @@ fn play(size: Size, seed: u64, limit: usize) -> Tally {
         if burnt {
             running.kill();
             tally.kills += 1;
-            tally.orphans += marked(&crew.house.task_ids()).len();
+            tally.orphans += marked(&load.fixture.task_ids()).len();
             continue;
         }
         let ran = running.end();
-        assert_eq!(ran.code, 0, "seed {seed}: {}\n{}", ran.err, crew.house.mock.story());
+        assert_eq!(ran.code, 0, "seed {seed}: {}\n{}", ran.err, load.fixture.mock.story());
         break;
     }
-    crew.settle();
-    tally.requests = crew.house.mock.count();
-    let tree = crew.house.tree().unwrap();
-    tally.repairs = tree.all().map(|node| crew.house.session(node.id).repairs).sum();
+    load.settle();
+    tally.requests = load.fixture.mock.count();
+    let tree = load.fixture.tree().unwrap();
+    tally.repairs = tree.all().map(|node| load.fixture.session(node.id).repairs).sum();
     tally
 }
 

@@ -11,7 +11,7 @@ use mxd::store::{RealDisk, Sessions};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::shop::{self, Shop};
+use super::scenario::{self, Scenario};
 use crate::cli_support::World;
 use crate::engine_support::{PATIENCE, Running};
 use crate::support::dice::{Dice, fresh_seed, number};
@@ -60,7 +60,7 @@ impl Card {
     }
 
     /// Puts the copy in the place of the card, for one command alone, and takes the data out. Returns what `mxd check` said.
-    fn read(&self, shop: &Shop, copy: &Path, out: &Path) -> String {
+    fn read(&self, scenario: &Scenario, copy: &Path, out: &Path) -> String {
         let script = r#"
             mount -o loop "$1" "$2"
             cd "$4"
@@ -68,10 +68,10 @@ impl Card {
             echo "returned $code"
             cp -a "$3" "$5"
         "#;
-        let mut command = shop.house.world.command("unshare", self.folder.path());
+        let mut command = scenario.fixture.world.command("unshare", self.folder.path());
         command.args(["-m", "sh", "-ec", script, "sh"]).env("MXD", env!("CARGO_BIN_EXE_mxd"));
-        let data = shop.house.world.data();
-        command.args([copy, &self.place(), &data, &shop.house.path, out]);
+        let data = scenario.fixture.world.data();
+        command.args([copy, &self.place(), &data, &scenario.fixture.path, out]);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
@@ -117,13 +117,13 @@ fn play(dice: &mut Dice, durability: &str, wanted: u64) -> Option<Tally> {
     let mut tally = Tally::default();
     while tally.cuts < wanted {
         let card = Card::insert()?;
-        let shop = Shop::within(World::below(&card.place()));
-        shop.house.mxd(&["config", "set", "durability", durability]).ok();
+        let scenario = Scenario::within(World::below(&card.place()));
+        scenario.fixture.mxd(&["config", "set", "durability", durability]).ok();
         // What was there before the work begins is not what this is about.
         assert!(sh("sync -f \"$1\"", &[&card.place()]).status.success());
-        let sessions = shop.house.folder.sessions();
-        let sessions = sessions.strip_prefix(shop.house.world.data()).unwrap();
-        let mut running = Running::start(shop.house.command(&["run", "--json", shop::GOAL]));
+        let sessions = scenario.fixture.folder.sessions();
+        let sessions = sessions.strip_prefix(scenario.fixture.world.data()).unwrap();
+        let mut running = Running::start(scenario.fixture.command(&["run", "--json", scenario::GOAL]));
         tally.runs += 1;
         let mut next = dice.below(30);
         while running.line_within(PATIENCE).is_ok() {
@@ -135,7 +135,7 @@ fn play(dice: &mut Dice, durability: &str, wanted: u64) -> Option<Tally> {
             let copy = card.cut();
             let before = acknowledged(&running.seen);
             let out = card.folder.path().join(format!("out-{}", tally.cuts));
-            let said = card.read(&shop, &copy, &out);
+            let said = card.read(&scenario, &copy, &out);
             running.signal(Signal::CONT);
             assert!(said.contains("returned 0") || said.contains("returned 1"), "{said}");
             let kept = kept(&out.join(sessions));
@@ -143,7 +143,7 @@ fn play(dice: &mut Dice, durability: &str, wanted: u64) -> Option<Tally> {
             tally.acknowledged += before.len();
             tally.cuts += 1;
         }
-        assert_eq!(running.end().code, 0, "{}", shop.house.mock.story());
+        assert_eq!(running.end().code, 0, "{}", scenario.fixture.mock.story());
     }
     Some(tally)
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::chaos::faults;
 use crate::cli_support::json_lines;
-use crate::engine_family::house::House;
+use crate::engine_family::fixture::FamilyFixture;
 use crate::engine_family::talk::{self, Step, Talk, wait};
 use crate::engine_support::{PATIENCE, Running, marked};
 use crate::support::dice::{Dice, fresh_seed, number};
@@ -103,15 +103,15 @@ fn summed(samples: &[Sample]) -> (u64, usize) {
 }
 
 /// Lets a process live until a moment. Returns what was seen of it, and whether it ended by itself.
-fn live(house: &House, running: &mut Running, until: Instant) -> (Vec<Sample>, bool) {
+fn live(fixture: &FamilyFixture, running: &mut Running, until: Instant) -> (Vec<Sample>, bool) {
     let (begun, mut samples, mut next) = (Instant::now(), Vec::new(), Instant::now());
     loop {
         if Instant::now() >= next {
             samples.extend(sample(running.pid(), begun.elapsed()));
             next += Duration::from_secs(1);
-            let reached = house.mock.look(|mind| mind.gates_reached.clone());
-            reached.iter().for_each(|gate| house.mock.open(gate));
-            house.mock.forget_bodies();
+            let reached = fixture.mock.look(|mind| mind.gates_reached.clone());
+            reached.iter().for_each(|gate| fixture.mock.open(gate));
+            fixture.mock.forget_bodies();
         }
         let left = until.min(next).saturating_duration_since(Instant::now());
         match running.line_within(left) {
@@ -124,17 +124,17 @@ fn live(house: &House, running: &mut Running, until: Instant) -> (Vec<Sample>, b
     }
 }
 
-fn encourage(house: &House) -> usize {
-    let asks = json_lines(&house.mxd(&["asks", "--json"]).ok());
+fn encourage(fixture: &FamilyFixture) -> usize {
+    let asks = json_lines(&fixture.mxd(&["asks", "--json"]).ok());
     for ask in &asks {
-        house.mxd(&["answer", ask["id"].as_str().unwrap(), "1"]).ok();
+        fixture.mxd(&["answer", ask["id"].as_str().unwrap(), "1"]).ok();
     }
     asks.len()
 }
 
-fn start(house: &House) -> Running {
-    let goal = (!house.has_goal(GOAL)).then_some(GOAL);
-    Running::start(house.command(&["run", "--json"].into_iter().chain(goal).collect::<Vec<_>>()))
+fn start(fixture: &FamilyFixture) -> Running {
+    let goal = (!fixture.has_goal(GOAL)).then_some(GOAL);
+    Running::start(fixture.command(&["run", "--json"].into_iter().chain(goal).collect::<Vec<_>>()))
 }
 
 #[test]
@@ -144,74 +144,74 @@ fn proof_soak() {
     let agents = usize::try_from(number("MXD_AGENTS", 50)).unwrap();
     let seed = fresh_seed("proof_soak");
     let mut dice = Dice::new(seed);
-    let house = House::new(|ledger| script(agents, seed, ledger));
-    house.mxd(&["config", "set", "maxRunning", &(agents + 1).to_string()]).ok();
-    house.mxd(&["config", "set", "models.\"claude-sonnet-4-6\".window", WINDOW]).ok();
-    (0..agents).for_each(|number| drop(house.mxd(&["task", "new", &name(number)]).ok()));
+    let fixture = FamilyFixture::new(|ledger| script(agents, seed, ledger));
+    fixture.mxd(&["config", "set", "maxRunning", &(agents + 1).to_string()]).ok();
+    fixture.mxd(&["config", "set", "models.\"claude-sonnet-4-6\".window", WINDOW]).ok();
+    (0..agents).for_each(|number| drop(fixture.mxd(&["task", "new", &name(number)]).ok()));
 
     // Half of the time it dies again and again; the other half it lives, so that what grows would show.
     let begun = Instant::now();
     let (mut kills, mut asked, mut lives) = (0, 0, Vec::new());
     while begun.elapsed() < length / 2 {
-        let mut running = start(&house);
+        let mut running = start(&fixture);
         let until = Instant::now() + Duration::from_millis(2_000 + dice.below(20_000));
-        let (samples, ended) = live(&house, &mut running, until);
+        let (samples, ended) = live(&fixture, &mut running, until);
         running.kill();
         kills += usize::from(!ended);
-        asked += encourage(&house);
+        asked += encourage(&fixture);
         lives.push(samples);
     }
     let mut longest = Vec::new();
     while begun.elapsed() < length {
-        let mut running = start(&house);
-        let (samples, ended) = live(&house, &mut running, begun + length);
-        assert!(!ended || begun.elapsed() >= length || encourage(&house) > 0, "seed {seed}: it stopped by itself");
+        let mut running = start(&fixture);
+        let (samples, ended) = live(&fixture, &mut running, begun + length);
+        assert!(!ended || begun.elapsed() >= length || encourage(&fixture) > 0, "seed {seed}: it stopped by itself");
         if samples.len() > longest.len() {
             longest = samples;
         }
         running.kill();
         kills += 1;
     }
-    let stop = house.world.root().join("ledger.stop");
+    let stop = fixture.world.root().join("ledger.stop");
     fs::write(&stop, format!("{ENOUGH}\n")).unwrap();
     loop {
-        let (mut running, mut quiet) = (start(&house), Instant::now());
+        let (mut running, mut quiet) = (start(&fixture), Instant::now());
         loop {
             match running.line_within(Duration::from_millis(500)) {
                 Ok(_) => quiet = Instant::now(),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     assert!(quiet.elapsed() < 4 * PATIENCE, "seed {seed}: stuck\n{:#?}", running.seen.last());
-                    let reached = house.mock.look(|mind| mind.gates_reached.clone());
-                    reached.iter().for_each(|gate| house.mock.open(gate));
+                    let reached = fixture.mock.look(|mind| mind.gates_reached.clone());
+                    reached.iter().for_each(|gate| fixture.mock.open(gate));
                 }
             }
         }
         let ran = running.end();
         match ran.code {
             0 => break,
-            2 => asked += encourage(&house),
+            2 => asked += encourage(&fixture),
             code => panic!("seed {seed}: it returned {code}: {}", ran.err),
         }
     }
-    report(&house, agents, (kills, asked), &lives, &longest, begun);
-    settle(&house, agents);
+    report(&fixture, agents, (kills, asked), &lives, &longest, begun);
+    settle(&fixture, agents);
 }
 
 fn report(
-    house: &House,
+    fixture: &FamilyFixture,
     agents: usize,
     (kills, asked): (usize, usize),
     lives: &[Vec<Sample>],
     longest: &[Sample],
     begun: Instant,
 ) {
-    let tree = house.tree().unwrap();
+    let tree = fixture.tree().unwrap();
     let (mut bytes, mut events, mut compactions, mut repairs) = (0, 0_u64, 0, 0);
     for node in tree.all() {
-        bytes += fs::metadata(house.sessions().path(node.id)).map_or(0, |found| found.len());
-        house.sessions().stream(node.id, |_| events += 1).unwrap();
-        let session = house.session(node.id);
+        bytes += fs::metadata(fixture.sessions().path(node.id)).map_or(0, |found| found.len());
+        fixture.sessions().stream(node.id, |_| events += 1).unwrap();
+        let session = fixture.session(node.id);
         compactions += session.compactions;
         repairs += session.repairs;
     }
@@ -219,7 +219,7 @@ fn report(
         "{:.0} s with {agents} agents: {kills} kills, {} requests, {asked} questions answered, {compactions} compactions, {repairs} \
          calls of unknown outcome; {events} events in {} kB of sessions, {} bytes each",
         begun.elapsed().as_secs_f64(),
-        house.mock.count(),
+        fixture.mock.count(),
         bytes / 1024,
         bytes / events.max(1)
     );
@@ -252,24 +252,24 @@ fn report(
     assert!(bytes / events.max(1) < 4_096, "events of {} bytes", bytes / events.max(1));
 }
 
-fn settle(house: &House, agents: usize) {
-    house.mock.assert_clean();
-    let ledger = house.ledger();
+fn settle(fixture: &FamilyFixture, agents: usize) {
+    fixture.mock.assert_clean();
+    let ledger = fixture.ledger();
     let mut often: BTreeMap<&str, usize> = BTreeMap::new();
     ledger.iter().for_each(|line| *often.entry(line.split(' ').next().unwrap()).or_default() += 1);
     let twice: Vec<_> = often.iter().filter(|(_, often)| **often > 1).collect();
     assert!(twice.is_empty(), "done twice: {twice:?}");
     let who: BTreeSet<&str> = often.keys().filter_map(|label| label.split('-').next()).collect();
     assert_eq!(who.len(), agents, "everybody did something");
-    let tree = house.tree().unwrap();
+    let tree = fixture.tree().unwrap();
     for node in tree.all().filter(|node| node.parent.is_some()) {
         assert_eq!(node.status.to_string(), "passed", "{}", node.title);
     }
-    house.assert_messages_once(GOAL, &[]);
-    house.assert_no_stray_worktree();
-    assert_eq!(marked(&house.task_ids()), [], "processes were left behind");
-    let check = house.mxd(&["check"]);
+    fixture.assert_messages_once(GOAL, &[]);
+    fixture.assert_no_stray_worktree();
+    assert_eq!(marked(&fixture.task_ids()), [], "processes were left behind");
+    let check = fixture.mxd(&["check"]);
     assert_eq!(check.code, 0, "{check:?}");
-    assert_eq!(json_lines(&house.mxd(&["asks", "--json"]).ok()), [] as [Value; 0]);
+    assert_eq!(json_lines(&fixture.mxd(&["asks", "--json"]).ok()), [] as [Value; 0]);
     println!("{} things were done, each once", often.len());
 }

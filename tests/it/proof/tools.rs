@@ -175,7 +175,7 @@ fn a_lock_that_somebody_left_on_the_index_stops_nobody_for_good() {
     let project = worked(&world, turns);
     let results = results(&project);
     assert!(results[1].0.contains("index.lock"), "the agent is told what is in the way: {results:?}");
-    // In the person's own checkout it is theirs to remove; the merge says so, and works afterwards.
+    // In the user's own checkout it is theirs to remove; the merge says so, and works afterwards.
     let lock = project.path.join(".git/index.lock");
     fs::write(&lock, "").unwrap();
     let ran = project.mxd(["merge", &project.id(TITLE)]);

@@ -1,4 +1,4 @@
-//! Dice that fall the same way for the same seed, and the numbers that a person may set for a test.
+//! Dice that fall the same way for the same seed, and the numbers that a user may set for a test.
 
 /// A small generator. Good enough to scatter faults, for nothing else.
 #[derive(Clone, Debug)]

@@ -205,7 +205,7 @@ impl Mock {
         assert!(told.recv_timeout(PATIENCE).is_ok(), "waited in vain until {what}\n{}", self.story());
     }
 
-    /// Returns what happened, a line a request, for a person who reads a failed test.
+    /// Returns what happened, a line a request, for a user who reads a failed test.
     pub fn story(&self) -> String {
         let mut story = String::from("requests:\n");
         for r in self.requests() {

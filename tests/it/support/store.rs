@@ -165,6 +165,7 @@ pub fn result(call: &str) -> Body {
         background: None,
         ended: None,
         cwd: None,
+        permission: None,
         duration_ms: 3,
     }
     .into()

@@ -1,4 +1,4 @@
-//! The product in a terminal: a repository to work on, a scripted model to work with, and what a person does first.
+//! The product in a terminal: a repository to work on, a scripted model to work with, and what a user does first.
 
 use std::path::Path;
 
@@ -64,14 +64,6 @@ pub fn open(world: &World, columns: u16, rows: u16) -> Session {
     session
 }
 
-/// Opens the screen beside another that has the project, and waits until it is there.
-pub fn look_on(world: &World, columns: u16, rows: u16) -> Session {
-    let session = Session::start(world, mxd(), &[], columns, rows);
-    session.wait_for_text("Read-only: another mxd is running this project");
-    assert!(session.is_raw(), "the program has the terminal");
-    session
-}
-
 impl Session {
     /// Types a line into the composer and sends it.
     pub fn say(&mut self, text: &str) {
@@ -121,6 +113,6 @@ impl Session {
 /// Returns the title of the task that is shown.
 fn headline(text: &str) -> String {
     let line = text.lines().nth(1).unwrap_or_default();
-    let frame = line.rsplit('╭').next().unwrap_or_default();
-    frame.split('─').next().unwrap_or_default().trim().to_owned()
+    let heading = line.rsplit('│').next().unwrap_or_default();
+    heading.split("Transcript").next().unwrap_or_default().trim().to_owned()
 }

@@ -16,7 +16,10 @@ pub(super) fn question(error: &ApiError, attempts: u32, model: &str, auth_group:
     }
     match error.class {
         ErrorClass::Auth => {
-            format!("The provider rejected the API key{status}. {}, restart mxd and try again.", new_key(auth_group))
+            format!(
+                "The provider rejected the API key{status}. Change the key here, or {} and try again.",
+                new_key(auth_group)
+            )
         }
         ErrorClass::Credit => {
             format!(
@@ -49,7 +52,9 @@ pub(super) fn question(error: &ApiError, attempts: u32, model: &str, auth_group:
              model."
         ),
         ErrorClass::UnknownModel => {
-            format!("The provider does not know the model \"{model}\"{status}. Answer with the name of another model.")
+            format!(
+                "The provider does not know the model \"{model}\"{status}. Choose another one, or answer with its name."
+            )
         }
         ErrorClass::Refused => {
             format!("The provider refused to answer{status}. Change the task and try again, or use another model.")
@@ -63,8 +68,8 @@ pub(super) fn question(error: &ApiError, attempts: u32, model: &str, auth_group:
 
 fn new_key(auth_group: Option<&str>) -> String {
     match auth_group.and_then(set_key_command) {
-        Some(command) => format!("Set a new key with `{command}`"),
-        None => "Set a new key in the environment".to_owned(),
+        Some(command) => format!("set a new key with `{command}`"),
+        None => "set a new key in the environment".to_owned(),
     }
 }
 

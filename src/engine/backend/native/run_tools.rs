@@ -11,6 +11,7 @@ use crate::base::Fault;
 use crate::engine::backend::{Assignment, RunRequest};
 use crate::engine::blobs::StoredBlobs;
 use crate::engine::driver::EngineContext;
+use crate::engine::permissions::TaskPermissions;
 use crate::engine::profiles::Toolset;
 use crate::engine::tools::{self as orchestration, Access};
 use crate::git::{Checkout, hooks};
@@ -18,8 +19,8 @@ use crate::model::ToolSpec;
 use crate::tools::fence::HookLocator;
 use crate::tools::mcp::MissingTools;
 use crate::tools::{
-    AllowAll, BackgroundJobs, BlobSink, CancelTokens, Completion, Cwd, DuplicateTool, Folders, Foreground, Limits,
-    PathPolicy, ReadTracker, Registry, Tool, ToolContext,
+    BackgroundJobs, BlobSink, CancelTokens, Completion, Cwd, DuplicateTool, Folders, Foreground, Limits, PathPolicy,
+    PolicySource, ReadTracker, Registry, RuleGate, Tool, ToolContext,
 };
 
 /// The tools of one run.
@@ -52,10 +53,15 @@ pub(super) async fn run_tools(
     };
     let fence = fence(ctx, root, checkout)
         .map_err(|error| Fault::environment(format!("the worktree cannot be used: {error}")))?;
+    let cwd = Arc::new(Cwd::at(fence.root().to_owned(), order.cwd.as_deref()));
+    let user_home = std::env::var_os("HOME").map(PathBuf::from);
+    let policies: Arc<dyn PolicySource> =
+        Arc::new(TaskPermissions { project: Arc::clone(&ctx.permissions), modes: order.permission_modes.clone() });
+    let gate = RuleGate::new(policies, Arc::clone(&cwd), fence.root().to_owned(), user_home);
     let context = ToolContext {
         registry,
-        gate: Arc::new(AllowAll),
-        cwd: Arc::new(Cwd::at(fence.root().to_owned(), order.cwd.as_deref())),
+        gate: Arc::new(gate),
+        cwd,
         path_policy: Arc::new(fence),
         reads: Arc::new(ReadTracker::default()),
         jobs: BackgroundJobs::new(completed, Arc::clone(&blobs), limits.output_bytes),

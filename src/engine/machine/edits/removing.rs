@@ -9,6 +9,7 @@ use crate::engine::machine::scheduler::withdraw_asks;
 use crate::engine::machine::slot::Hold;
 use crate::engine::machine::tree_save::SaveContinuation;
 use crate::engine::machine::{AppendContinuation, BranchFate, Effect, Machine, Origin, TaskRuntime};
+use crate::engine::stall::TaskProgress;
 use crate::engine::update::{Level, Notice};
 use crate::model::event::{Body, HeadMoved, MessagesWithdrawn, MoveReason};
 use crate::model::fold::SessionState;
@@ -30,6 +31,11 @@ impl Machine {
         }
         let fault = Fault::user(format!("{} cannot be {verb}: {} at work", self.task_label(task), with_verb(&busy)));
         Err(actor.advise(fault, &["stop it first, or wait until it is idle"], "stop it first with stop_task"))
+    }
+
+    /// Returns true if a task in progress does nothing by itself, and nothing below it does.
+    fn is_idle(&self, task: TaskId) -> bool {
+        self.task_progress(task) == TaskProgress::Idle && !self.has_work_below(task)
     }
 
     pub(in crate::engine::machine) fn is_busy(&self, task: TaskId) -> bool {
@@ -69,6 +75,7 @@ impl Machine {
             .tree
             .walk(task)
             .filter(|node| node.status == Status::InProgress && !self.is_stopped(node.id))
+            .filter(|node| node.id != task || !self.is_idle(task))
             .map(|node| format!("\"{}\"", node.title))
             .collect();
         if !open.is_empty() {

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use crate::base::{sanitize, text};
 use crate::model::Content;
+use crate::model::conversation::ToolUse;
 use crate::model::diff::FileDiff;
 use crate::model::event::ToolResult;
+use crate::model::tool_words;
 use crate::text::diff::{self, DiffOptions, DiffRows};
 use crate::text::{Row, Span};
 use crate::theme::Role;
@@ -15,9 +17,12 @@ use crate::ui::labels;
 use crate::ui::transcript::entry::ToolEntry;
 use crate::ui::transcript::layout::prose::{MAX_ROWS, last_output, long_prose, long_text, markdown_page, tool_output};
 use crate::ui::transcript::layout::{Page, ROW, gutter, one_line};
+use crate::ui::transcript::result_summary;
 
 /// The rows of live output while a command runs.
 const LIVE_ROWS: usize = 12;
+/// The columns of a time with the space before it.
+const TIME: usize = 9;
 /// The maximum bytes of a new file that are laid out.
 const CREATED: usize = 64 * 1024;
 
@@ -49,8 +54,8 @@ pub fn rows(tool: &ToolEntry, page: &Page<'_>) -> Vec<Row> {
         },
         Some(result) if result.is_error => (page.glyphs.failed, Role::Error),
         Some(_) if shown_name(&tool.name) == "send_message" => (page.glyphs.arrow_right, Role::Message),
-        Some(_) if page.unfolded => (page.glyphs.unfolded, Role::Tool),
-        Some(_) => (page.glyphs.folded, Role::Tool),
+        Some(_) if page.unfolded => (page.glyphs.unfolded, Role::Ok),
+        Some(_) => (page.glyphs.passed, Role::Ok),
     };
     let mut left = vec![Span::new(verb(&tool.name).into_owned(), Role::ToolName), Span::new("  ", Role::Tool)];
     left.push(Span::new(subject(tool), Role::Tool));
@@ -143,22 +148,25 @@ pub fn content(result: &ToolResult) -> Cow<'_, str> {
     }
 }
 
-/// Returns the note on the right: changed lines, background process, duration.
+/// Returns the note on the right: the essential result, then the time, which all calls have in the same column.
 fn note(tool: &ToolEntry) -> Vec<Span> {
     let Some(result) = &tool.result else { return Vec::new() };
     let mut spans = Vec::new();
     if let Some(diff) = edited(tool) {
         spans.push(Span::decoration(format!("+{}", diff.added), Role::DiffPlus));
         spans.push(Span::decoration(format!(" -{}", diff.removed), Role::DiffMinus));
-    }
-    if let Some(background) = &result.background {
+    } else if let Some(background) = &result.background {
         spans.push(Span::decoration(format!("background {}", background.id), Role::Waiting));
+    } else {
+        let input = tool.asked.as_ref().map_or("{}", |asked| asked.input.as_str());
+        let summary = result_summary::summary(&shown_name(&tool.name), input, &content(result));
+        let role = if result.is_error { Role::Error } else { Role::Muted };
+        spans.extend(summary.map(|words| Span::decoration(sanitize::line(&words).into_owned(), role)));
     }
-    if result.duration_ms >= 100 {
-        if !spans.is_empty() {
-            spans.push(Span::decoration("  ", Role::Muted));
-        }
-        spans.push(Span::decoration(labels::duration(result.duration_ms), Role::Faint));
+    // A call that was answered without running has no time.
+    if result.duration_ms > 0 {
+        let time = format!("{:>TIME$}", labels::duration(result.duration_ms));
+        spans.push(Span::decoration(time, Role::Faint));
     }
     spans
 }
@@ -238,12 +246,20 @@ fn recipient(tool: &ToolEntry) -> Option<String> {
     Some(title.to_owned())
 }
 
+/// Returns a call in one line: what it does, and to what.
+pub fn call_line(call: &ToolUse) -> String {
+    format!("{} {}", verb(&call.name), call_subject(call, None)).trim_end().to_owned()
+}
+
 /// Returns the subject of a call in one line.
 pub fn subject(tool: &ToolEntry) -> String {
-    let Some(asked) = &tool.asked else { return String::new() };
+    tool.asked.as_ref().map(|asked| call_subject(asked, recipient(tool))).unwrap_or_default()
+}
+
+fn call_subject(asked: &ToolUse, recipient: Option<String>) -> String {
     let Ok(input) = serde_json::from_str::<Value>(asked.input.as_str()) else { return String::new() };
     let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
-    let line = match shown_name(&tool.name).as_ref() {
+    let line = match shown_name(&asked.name).as_ref() {
         "bash" => {
             let command = text("command").trim();
             let first = command.lines().next().unwrap_or_default();
@@ -269,10 +285,9 @@ pub fn subject(tool: &ToolEntry) -> String {
         "clarify" => text("question").to_owned(),
         "done" => text("status").to_owned(),
         "send_message" => {
-            format!("{}  {}", recipient(tool).unwrap_or_else(|| text("task").to_owned()), text("message"))
+            format!("{}  {}", recipient.unwrap_or_else(|| text("task").to_owned()), text("message"))
         }
-        _ if asked.input.as_str() == "{}" => String::new(),
-        _ => asked.input.as_str().to_owned(),
+        _ => tool_words::brief_arguments(&input),
     };
     // A command may be megabytes; only one row of it is visible.
     sanitize::line(text::prefix(&line, ROW)).into_owned()

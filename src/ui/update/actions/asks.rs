@@ -3,13 +3,15 @@
 use crate::base::{AskId, TaskId};
 use crate::engine::command::Command;
 use crate::engine::update::Level;
-use crate::model::ask::AskReply;
+use crate::model::Ask;
+use crate::model::ask::{AskReply, ChoiceId};
 use crate::ui::action::Action;
+use crate::ui::effect::Effect;
 use crate::ui::field::Field;
 use crate::ui::layout::Pane;
 use crate::ui::model::{Model, PendingReply};
 use crate::ui::msg::Cx;
-use crate::ui::update::Out;
+use crate::ui::update::{Out, quit};
 
 /// Opens the next question in the place of the composer.
 pub fn next(model: &mut Model, cx: &Cx<'_>) {
@@ -23,7 +25,9 @@ pub fn next(model: &mut Model, cx: &Cx<'_>) {
 pub fn open(model: &mut Model, ask: AskId) {
     if !model.asks.is_opened() {
         model.return_focus = model.focus;
+        model.set_aside = std::mem::take(&mut model.layers);
     }
+    model.layers.clear();
     model.asks.open(ask);
     model.focus = Pane::Composer;
 }
@@ -52,18 +56,37 @@ pub fn choose(model: &mut Model, number: usize, cx: &Cx<'_>, out: &mut Out) -> b
     let Some((task, id)) = model.card() else { return false };
     let choice = number.checked_sub(1).and_then(|place| model.project.ask(id)?.1.choices.get(place));
     let Some(choice) = choice.map(|choice| choice.id.clone()) else { return false };
-    answer(model, task, id, AskReply::Choice(choice), cx, out);
+    give(model, task, id, AskReply::Choice(choice), cx, out);
     true
+}
+
+/// Returns what a written answer means: the number of a choice is that choice.
+fn reply_of(ask: &Ask, text: &str) -> AskReply {
+    let text = text.trim_end();
+    let number = text.trim().parse::<usize>().ok().filter(|number| (1..=ask.choices.len()).contains(number));
+    number.map_or_else(|| AskReply::Text(text.to_owned()), |number| ask.reply_with_number(number))
+}
+
+/// Gives an answer, after the user has done what it needs.
+fn give(model: &mut Model, task: TaskId, ask: AskId, reply: AskReply, cx: &Cx<'_>, out: &mut Out) {
+    match reply {
+        // The question is answered with "Try again" after the set-up.
+        AskReply::Choice(ChoiceId::ChangeKey) => {
+            let effect = Effect::SetUp { retry: Some((task, ask)) };
+            quit::leave_for(model, "Open the set-up to change the key?", effect, out);
+        }
+        reply => answer(model, task, ask, reply, cx, out),
+    }
 }
 
 /// Sends the written answer, or the default if nothing is written.
 pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let Some((task, id)) = model.card() else { return };
+    let Some((_, ask)) = model.project.ask(id) else { return };
     let written = model.asks.draft(id).filter(|draft| !draft.is_blank()).map(Field::content);
-    let default = || model.project.ask(id)?.1.default.clone();
-    let reply = written.map(|text| AskReply::Text(text.trim_end().to_owned())).or_else(default);
+    let reply = written.map(|text| reply_of(ask, &text)).or_else(|| ask.default.clone());
     match reply {
-        Some(reply) => answer(model, task, id, reply, cx, out),
+        Some(reply) => give(model, task, id, reply, cx, out),
         None => model.toasts.say(Level::Info, "Type an answer, or press the number of a choice", cx.now),
     }
 }
@@ -78,19 +101,22 @@ pub fn defer(model: &mut Model, cx: &Cx<'_>) {
     if was_opened && !in_list {
         return_focus(model);
     }
-    let words = format!("Question put off. {} opens it again.", model.key_of(Action::NextAsk));
+    let words =
+        format!("Put off: it stays in the list of questions. {} opens it again.", model.key_of(Action::NextAsk));
     model.toasts.say(Level::Info, words, cx.now);
 }
 
+/// Returns to what was focused before the question. `reconcile` brings back the layers.
 fn return_focus(model: &mut Model) {
     let from = std::mem::take(&mut model.return_focus);
     model.focus = if from == Pane::Asks { Pane::Tree } else { from };
 }
 
-/// Answers with the message that is being written to `task`.
+/// Answers a question of `task` with the message that is being written.
 pub fn answer_with_message(model: &mut Model, task: TaskId, ask: AskId, cx: &Cx<'_>, out: &mut Out) {
-    let Some(message) = model.composer.take(task) else { return };
-    answer(model, task, ask, AskReply::Text(message.text), cx, out);
+    let Some(message) = model.composer.take(model.selected()) else { return };
+    let Some(reply) = model.project.ask(ask).map(|(_, ask)| reply_of(ask, &message.text)) else { return };
+    give(model, task, ask, reply, cx, out);
 }
 
 fn answer(model: &mut Model, task: TaskId, ask: AskId, reply: AskReply, cx: &Cx<'_>, out: &mut Out) {

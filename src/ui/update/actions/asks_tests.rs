@@ -119,3 +119,86 @@ fn enter_without_an_answer_takes_the_default_or_says_what_to_do() {
     screen.engine(Update::Task { task: Box::new(task) }).keys("enter");
     assert!(matches!(&screen.commands()[..], [Command::Answer { reply: AskReply::Choice(ChoiceId::Option(1)), .. }]));
 }
+
+#[test]
+fn written_number_of_a_choice_is_that_choice() {
+    let mut screen = asked();
+    let ids = screen.ids();
+    let second = Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(1)) };
+    // Typed before the card had settled, and typed with a space.
+    screen.typed(" 2").keys("enter");
+    assert_eq!(screen.commands(), std::slice::from_ref(&second));
+    // Into the composer of a task that does not ask.
+    let mut screen = Screen::new(120, 40);
+    screen.select(ids.store).typed("2").keys("enter");
+    assert!(
+        screen.shows("answer callback route") && screen.shows("send a message to token store"),
+        "{}",
+        screen.text()
+    );
+    screen.keys("enter");
+    assert_eq!(screen.commands(), [second]);
+    assert!(screen.shows("message token store"), "{}", screen.text());
+    // A number that is no choice is a message.
+    screen.typed("9").keys("enter");
+    assert!(matches!(&screen.commands()[..], [Command::Send { message, .. }] if message.text == "9"));
+}
+
+#[test]
+fn the_key_opens_the_question_above_a_dialog_and_gives_everything_back() {
+    let mut screen = Screen::new(120, 40);
+    let ids = screen.ids();
+    screen
+        .select(ids.store)
+        .typed("half a message")
+        .keys("esc n")
+        .typed("Rate limits")
+        .keys("ctrl-j")
+        .typed("per user");
+    screen.keys("ctrl-n");
+    assert!(screen.shows("callback route asks") && !screen.shows("Rate limits"), "{}", screen.text());
+    screen.keys("2");
+    assert!(matches!(&screen.commands()[..], [Command::Answer { task, .. }] if *task == ids.callback));
+    assert!(screen.shows("Rate limits") && screen.shows("per user"), "{}", screen.text());
+    screen.keys("esc");
+    assert_eq!(screen.model.selected(), ids.store);
+    assert!(screen.shows("half a message"), "{}", screen.text());
+}
+
+#[test]
+fn a_task_that_waits_for_a_subtask_shows_its_question() {
+    let mut screen = Screen::new(120, 40);
+    let ids = screen.ids();
+    assert!(!screen.shows("callback route asks"));
+    let mut root = screen.task(ids.root).clone();
+    root.waits = Some(crate::engine::snapshot::Wait::Task { task: ids.login });
+    screen.engine(Update::Task { task: Box::new(root) });
+    assert!(screen.shows("callback route asks"), "{}", screen.text());
+    screen.typed("quick").keys("enter");
+    let reply = AskReply::Text("quick".to_owned());
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
+    assert!(screen.shows("message orchestrator"), "{}", screen.text());
+}
+
+#[test]
+fn card_without_the_focus_says_how_to_answer() {
+    let mut screen = asked();
+    assert!(screen.shows("1-2 to choose, or type your answer"), "{}", screen.text());
+    screen.keys("shift-tab");
+    assert!(screen.shows("i to answer") && !screen.shows("to choose"), "{}", screen.text());
+    screen.keys("i 2");
+    assert!(matches!(&screen.commands()[..], [Command::Answer { .. }]));
+}
+
+#[test]
+fn changing_a_key_opens_the_set_up_and_remembers_the_question() {
+    let mut screen = asked();
+    let ids = screen.ids();
+    let mut task = screen.task(ids.callback).clone();
+    task.asks[0].choices.push(crate::model::ask::Choice::new(ChoiceId::ChangeKey, "Change the key"));
+    screen.engine(Update::Task { task: Box::new(task) }).keys("3");
+    // Other agents work: leaving asks first, and Enter is yes.
+    assert!(screen.shows("Open the set-up to change the key?"), "{}", screen.text());
+    screen.keys("enter");
+    assert!(screen.effects.contains(&Effect::SetUp { retry: Some((ids.callback, ids.ask)) }), "{:?}", screen.effects);
+}

@@ -6,10 +6,10 @@ use crate::engine::update::Level;
 use crate::model::Ask;
 use crate::model::ask::AskKind;
 use crate::model::message::MessageSource;
-use crate::ui::action::{ActionSpec, TABLE};
 use crate::ui::asks;
-use crate::ui::composer::{CompletionItem, Popup, Trigger};
+use crate::ui::composer::{CompletionItem, Popup, Trigger, commands};
 use crate::ui::effect::Effect;
+use crate::ui::layer::{Layer, brief_width};
 use crate::ui::layout::Pane;
 use crate::ui::list::Cursor;
 use crate::ui::model::{Model, PendingReply};
@@ -21,8 +21,30 @@ const OFFERS: usize = 30;
 /// How many files are offered before the tasks.
 const FILES_FIRST: usize = 5;
 
+/// Takes an example goal of the welcome into the composer. Returns true if there was one to take.
+pub fn take_example(model: &mut Model, number: usize) -> bool {
+    let task = model.selected();
+    let empty = model.detail.transcript(task).is_some_and(|it| it.entry_count() == 0 && !it.is_loading());
+    let is_welcome = empty
+        && task == model.project.root()
+        && model.layers.is_empty()
+        && model.focus == Pane::Composer
+        && model.settings.read_only.is_none()
+        && model.project.info.model.is_some()
+        && model.composer.draft(task).is_none_or(|draft| draft.field.is_empty() && draft.images.is_empty());
+    let Some(example) = crate::ui::transcript::EXAMPLES.get(number.wrapping_sub(1)).filter(|_| is_welcome) else {
+        return false;
+    };
+    model.composer.field(task).set(example);
+    model.composer.on_text_changed(task);
+    true
+}
+
 pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let task = model.selected();
+    if let Some(goal) = model.suggestion().filter(|_| model.settings.read_only.is_none()) {
+        model.composer.field(task).set(goal);
+    }
     let field = model.composer.draft(task).map(|draft| draft.field.shown().trim().to_owned()).unwrap_or_default();
     if let Some(name) = field.strip_prefix('/').filter(|name| !name.contains(char::is_whitespace)) {
         return command(model, name, cx, out);
@@ -35,6 +57,9 @@ pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         && let Some(ask) = dropped_by_message(model, task)
     {
         return pickers::open_answer_or_message(model, task, ask);
+    }
+    if let Some((asking, ask)) = chosen_elsewhere(model, &field) {
+        return pickers::open_answer_or_message(model, asking, ask);
     }
     send_message(model, cx, out);
 }
@@ -62,11 +87,20 @@ fn dropped_by_message(model: &Model, task: TaskId) -> Option<AskId> {
     asks.iter().filter(is_dropped).map(|ask| ask.id).find(|id| !model.asks.is_sent(*id))
 }
 
+/// Returns the question of another task if the text is the number of one of its choices.
+fn chosen_elsewhere(model: &Model, text: &str) -> Option<(TaskId, AskId)> {
+    let number = text.parse::<usize>().ok()?;
+    let (task, ask) = model.asks.next()?;
+    let choices = model.project.ask(ask)?.1.choices.len();
+    (task != model.selected() && (1..=choices).contains(&number)).then_some((task, ask))
+}
+
 /// Sends what is written to the selected task.
 pub fn send_message(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let task = model.selected();
     let mode = model.composer.mode;
     let Some(message) = model.composer.take(task) else { return };
+    model.suggestion = None;
     let expect = PendingReply::Sent { task, text: message.text.clone() };
     if let Some(transcript) = model.detail.transcript_mut(task) {
         transcript.follow();
@@ -96,17 +130,31 @@ pub fn withdraw(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 
 /// Runs a `/name` command.
 fn command(model: &mut Model, name: &str, cx: &Cx<'_>, out: &mut Out) {
-    let offered = |entry: &&ActionSpec| entry.in_palette();
-    let found = TABLE.iter().filter(offered).find(|entry| entry.name == name);
-    let Some(entry) = found else {
-        let near = crate::ui::action::Action::nearest(name).map(|name| format!(". Did you mean /{name}?"));
+    let Some(action) = commands::find(name) else {
+        let near = commands::nearest(name).map(|name| format!(". Did you mean /{name}?"));
         let words = format!("Unknown command /{name}{}", near.unwrap_or_default());
         return model.toasts.say(Level::Warning, words, cx.now);
     };
     let task = model.selected();
     model.composer.field(task).take();
     model.composer.on_text_changed(task);
-    actions::act(model, entry.action, cx, out);
+    actions::act(model, action, cx, out);
+}
+
+/// The goal that makes an agent write the guide of the repository.
+const GUIDE_GOAL: &str = "Read this repository and write AGENTS.md for the agents that work on it: how it is organised, how it \
+                          is built and tested, and the conventions of its code. Keep it under 60 lines, and commit it.";
+
+/// Writes the goal into the composer of the root, for the user to send.
+pub fn write_guide(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
+    let root = model.project.root();
+    model.tree.select(&model.project, root);
+    model.focus = Pane::Composer;
+    if model.composer.has_text(root) {
+        return model.toasts.say(Level::Info, "The composer has a text already", cx.now);
+    }
+    model.composer.field(root).set(GUIDE_GOAL);
+    on_text_changed(model, cx, out);
 }
 
 /// Updates the completion popup after the text has changed.
@@ -114,7 +162,7 @@ pub fn on_text_changed(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let task = model.selected();
     let Some((trigger, start, query)) = model.composer.on_text_changed(task) else { return };
     let offers = match trigger {
-        Trigger::Command => commands(&query),
+        Trigger::Command => offer_commands(&query),
         Trigger::Mention => {
             out.effect(Effect::ListFiles { task, query: query.clone() });
             tasks(model, &query)
@@ -129,22 +177,11 @@ fn set_popup(model: &mut Model, trigger: Trigger, start: usize, query: String, o
         (!offers.is_empty()).then(|| Popup { trigger, start, query, offers, cursor: Cursor::default() });
 }
 
-fn commands(query: &str) -> Vec<CompletionItem> {
-    let query = query.to_lowercase();
-    let starts = |words: &str| words.split(' ').any(|word| word.to_lowercase().starts_with(&query));
-    let fit = |entry: &ActionSpec| match entry.name.find(&query) {
-        Some(0) => Some(0),
-        Some(_) => Some(1),
-        // Also match the help text, for users who do not know the name.
-        None => starts(entry.help).then_some(2),
-    };
-    let offered = TABLE.iter().filter(|entry| entry.in_palette());
-    let mut found: Vec<_> = offered.filter_map(|entry| Some((fit(entry)?, entry))).collect();
-    found.sort_by_key(|(fit, _)| *fit);
-    let offers = found.into_iter().take(OFFERS).map(|(_, entry)| CompletionItem {
-        label: format!("/{}", entry.name),
+fn offer_commands(query: &str) -> Vec<CompletionItem> {
+    let offers = commands::matching(query).into_iter().take(OFFERS).map(|(name, entry)| CompletionItem {
+        label: format!("/{name}"),
         note: entry.help.to_owned(),
-        insert: format!("/{}", entry.name),
+        insert: format!("/{name}"),
         action: Some(entry.action),
     });
     offers.collect()
@@ -214,6 +251,10 @@ pub fn accept(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 
 /// Moves the cursor between rows, and beyond the first and the last through the history.
 pub fn move_vertically(model: &mut Model, by: isize) {
+    if let Some(Layer::Brief(brief)) = model.layers.last_mut() {
+        brief.field.move_row(by, brief_width(model.layout.screen));
+        return;
+    }
     if model.focus == Pane::Detail {
         return actions::review::move_vertically(model, by);
     }

@@ -18,7 +18,7 @@ use crate::ui::update::{Out, actions, reconcile};
 
 /// Calls `with` with the visible transcript, its layout parameters and its height.
 fn with_transcript<T>(model: &mut Model, cx: &Cx<'_>, with: impl FnOnce(&mut Transcript, &Page<'_>, usize) -> T) -> T {
-    let area = reconcile::detail_area(model);
+    let area = reconcile::area_of(model, Tab::Transcript);
     let page = Page { width: usize::from(area.width), unfolded: false, glyphs: cx.theme.glyphs, zone: cx.zone };
     let task = model.selected();
     with(model.detail.open_transcript(task), &page, usize::from(area.height).max(1))
@@ -49,8 +49,9 @@ pub fn step(model: &mut Model, step: Movement, cx: &Cx<'_>) {
         Tab::Diff => actions::review::step(model, step, cx),
         Tab::Description | Tab::Info | Tab::Log => {
             let task = model.project.task(model.tree.selected());
-            let rows =
-                task.map(|task| page_rows(&model.detail, task, &model.project, cx, usize::from(area.width)).len());
+            let rows = task.map(|task| {
+                page_rows(&model.detail, model.detail.tab, task, &model.project, cx, usize::from(area.width)).len()
+            });
             model.detail.scroll(step.rows(height), rows.unwrap_or(0), height);
         }
     }
@@ -131,10 +132,7 @@ pub fn current_event(model: &mut Model, cx: &Cx<'_>) -> Option<EventId> {
     }
     with_transcript(model, cx, |it, page, height| {
         let entry = it.current(page, height).and_then(|index| it.entry(index))?;
-        match entry.id {
-            EntryId::Event(event) => Some(event),
-            EntryId::Live(_) => None,
-        }
+        entry.id.event()
     })
 }
 
@@ -253,7 +251,7 @@ pub fn accept_search(model: &mut Model, cx: &Cx<'_>) {
 
 /// Selects the clicked entry, or unfolds it if it is selected already.
 pub fn click(model: &mut Model, at: Position, cx: &Cx<'_>) {
-    let row = usize::from(at.y.saturating_sub(model.layout.detail.y));
+    let row = usize::from(at.y.saturating_sub(model.layout.of(model.detail.tab == Tab::Transcript).y));
     if model.detail.tab == Tab::Diff {
         return actions::review::click(model, at, cx);
     }
@@ -314,9 +312,14 @@ fn on_page(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
             let Some(task) = model.project.task(model.tree.selected()) else { return };
             let text = match model.detail.tab {
                 Tab::Description => task.node.description.clone(),
-                Tab::Transcript | Tab::Diff | Tab::Info | Tab::Log => {
-                    crate::text::row::copied(&page_rows(&model.detail, task, &model.project, cx, columns))
-                }
+                Tab::Transcript | Tab::Diff | Tab::Info | Tab::Log => crate::text::row::copied(&page_rows(
+                    &model.detail,
+                    model.detail.tab,
+                    task,
+                    &model.project,
+                    cx,
+                    columns,
+                )),
             };
             if action == Action::CopyEntry {
                 copy(model, Some(text), model.detail.tab.word(), cx, out);
@@ -351,7 +354,7 @@ fn page_find(model: &mut Model, direction: Direction, cx: &Cx<'_>) {
     }
     let Some(task) = model.project.task(model.tree.selected()).filter(|_| !needle.is_empty()) else { return };
     let rows: Vec<String> =
-        page_rows(&model.detail, task, &model.project, cx, columns).iter().map(Row::shown).collect();
+        page_rows(&model.detail, model.detail.tab, task, &model.project, cx, columns).iter().map(Row::shown).collect();
     let top = &mut model.detail.top;
     let from = (*top).min(rows.len());
     let holds = |at: &usize| rows[*at].to_ascii_lowercase().contains(&needle);

@@ -46,12 +46,15 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         }
         Action::CatchUp => {
             close(model);
-            out.command(
-                model,
-                Command::CatchUp { task },
-                PendingReply::Plain(Some("Asked the agent to update from the parent branch")),
-                cx,
-            );
+            // The message starts a turn, which costs money.
+            model.layers.push(Layer::Confirm(Confirm {
+                title: "Update from the parent branch?".to_owned(),
+                lines: vec![
+                    format!("\"{}\"", model.project.title(task)),
+                    "Its agent gets a message and works on it.".to_owned(),
+                ],
+                action: ConfirmedAction::Command(Command::CatchUp { task }),
+            }));
         }
         Action::UndoMerge => undo(model, task, cx),
         Action::CancelMerge => cancel(model, task, cx, out),

@@ -11,13 +11,14 @@ use crate::ui::field::Field;
 use crate::ui::layer::{Confirm, ConfirmedAction, Layer, Prompt, PromptPurpose};
 use crate::ui::model::{Model, PendingReply};
 use crate::ui::msg::Cx;
+use crate::ui::update::actions::brief::{self, Relation};
 use crate::ui::update::{Out, pickers};
 
 pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
     let task = model.selected();
     match action {
-        Action::NewTask => new_task(model, Relation::Sibling),
-        Action::NewSubtask => new_task(model, Relation::Child),
+        Action::NewTask => brief::open(model, Relation::Sibling),
+        Action::NewSubtask => brief::open(model, Relation::Child),
         Action::Fold => model.tree.fold(&model.project),
         Action::Unfold => model.tree.unfold(&model.project),
         Action::FoldToggle => model.tree.fold_toggle(&model.project),
@@ -45,7 +46,7 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
             let changes = TaskChanges { draft: Some(!draft), ..TaskChanges::default() };
             out.command(model, Command::Update { task, changes }, PendingReply::Plain(None), cx);
         }
-        Action::CloseTask => close(model, task, cx, out),
+        Action::CloseTask => confirm_loss(model, task, "Close", Command::Close { task }, cx),
         Action::DeleteTask => confirm_loss(model, task, "Delete", Command::Delete { task }, cx),
         Action::ResetTask => confirm_loss(model, task, "Reset", Command::Reset { task }, cx),
         Action::RestoreTask => out.command(model, Command::Restore { task }, PendingReply::Plain(Some("Restored")), cx),
@@ -57,48 +58,9 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Relation {
-    Sibling,
-    Child,
-}
-
-fn new_task(model: &mut Model, relation: Relation) {
-    let here = model.selected();
-    let parent = model.project.node(here).and_then(|node| node.parent).filter(|_| relation == Relation::Sibling);
-    // The root has no siblings: create a subtask instead.
-    let parent_id = parent.unwrap_or(here);
-    let before = parent.and_then(|parent| {
-        let siblings = &model.project.node(parent)?.children;
-        let at = siblings.iter().position(|child| *child == here)?;
-        siblings.get(at + 1).copied()
-    });
-    let title = if parent_id == model.project.root() {
-        "New task".to_owned()
-    } else {
-        format!("New subtask of {}", model.project.title(parent_id))
-    };
-    let purpose = PromptPurpose::NewTask { parent: parent_id, before };
-    model.layers.push(Layer::Prompt(Prompt {
-        title,
-        placeholder: "what should be done?",
-        field: Field::default(),
-        purpose,
-        problem: None,
-        profile: None,
-    }));
-}
-
 pub fn prompt(model: &mut Model, title: &str, placeholder: &'static str, text: String, purpose: PromptPurpose) {
     let field = Field::with(text);
-    model.layers.push(Layer::Prompt(Prompt {
-        title: title.to_owned(),
-        placeholder,
-        field,
-        purpose,
-        problem: None,
-        profile: None,
-    }));
+    model.layers.push(Layer::Prompt(Prompt { title: title.to_owned(), placeholder, field, purpose, problem: None }));
 }
 
 fn reorder(model: &mut Model, by: isize, cx: &Cx<'_>, out: &mut Out) {
@@ -111,14 +73,10 @@ fn reorder(model: &mut Model, by: isize, cx: &Cx<'_>, out: &mut Out) {
     out.command(model, Command::Reorder { parent, order }, PendingReply::Plain(None), cx);
 }
 
-fn close(model: &mut Model, task: TaskId, cx: &Cx<'_>, out: &mut Out) {
-    let dirty = model.project.task(task).and_then(|view| view.diff).is_some_and(|diff| diff.dirty);
-    if dirty {
-        return confirm_loss(model, task, "Close", Command::Close { task }, cx);
-    }
+/// Returns the notice after a task was closed.
+pub fn closed_words(model: &Model, task: TaskId) -> &'static str {
     let has_work = model.project.node(task).is_some_and(|node| node.branch.is_some());
-    let words = if has_work { "Closed. Its work is archived." } else { "Closed" };
-    out.command(model, Command::Close { task }, PendingReply::Plain(Some(words)), cx);
+    if has_work { "Closed. Its work is archived." } else { "Closed" }
 }
 
 /// Returns what happens to the work and the conversation of the affected tasks.

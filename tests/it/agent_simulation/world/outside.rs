@@ -172,6 +172,7 @@ impl World {
             background: None,
             ended: None,
             cwd: None,
+            permission: None,
             duration_ms: 1,
         };
         let is_done = call.name == names::wire(names::DONE);

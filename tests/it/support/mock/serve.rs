@@ -59,7 +59,7 @@ fn route(request: &HttpRequest, shared: &Shared) -> (Delivery, Option<usize>) {
     (delivery, Some(record))
 }
 
-/// What a script or a person outside the process can ask.
+/// What a script or a user outside the process can ask.
 fn control(request: &HttpRequest, shared: &Shared) -> Delivery {
     let body = match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/__mock/violations") => {

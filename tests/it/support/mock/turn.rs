@@ -178,7 +178,7 @@ impl Turn {
         self
     }
 
-    /// Goes on to the next turn even when the same request comes again, as after a refusal that a person retries.
+    /// Goes on to the next turn even when the same request comes again, as after a refusal that a user retries.
     pub fn once(mut self) -> Self {
         self.once = true;
         self

@@ -2,7 +2,7 @@
 //!
 //! Precisely: among the texts of user turns, take every element that opens with one of our tags and carries a time
 //! (`at="…"`). Two such elements that are equal in every byte, tag, time, attributes and body, are the same message.
-//! Texts without a tag may repeat: a person may well say "go on" twice, but not in the same second with the same words.
+//! Texts without a tag may repeat: a user may well say "go on" twice, but not in the same second with the same words.
 
 use std::collections::HashSet;
 

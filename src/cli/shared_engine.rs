@@ -1,0 +1,143 @@
+//! Opens the engine of a project, or joins the one of the process that has it open.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::base::{Fault, ProjectId, Timestamp};
+use crate::cli::serve::start_in_background;
+use crate::config::paths::{Home, ProjectFolder};
+use crate::engine::{self, EngineOptions, Handle};
+use crate::model::Project;
+use crate::serve::protocol::ClientKind;
+use crate::serve::{Remote, Server, ServerPlace, SocketConnector};
+use crate::store::EngineLock;
+
+/// How long to wait for a process that has the project but does not listen: another command, which is soon done.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Whether other processes can join an engine that is opened here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    Listen,
+    /// It is open only for a moment.
+    Alone,
+}
+
+/// An engine that this process can use.
+pub enum SharedEngine {
+    Own {
+        handle: Handle,
+        server: Option<Server>,
+    },
+    /// The engine of another process.
+    Joined {
+        handle: Handle,
+    },
+}
+
+impl SharedEngine {
+    pub fn handle(&self) -> &Handle {
+        match self {
+            Self::Own { handle, .. } | Self::Joined { handle } => handle,
+        }
+    }
+
+    pub fn is_joined(&self) -> bool {
+        matches!(self, Self::Joined { .. })
+    }
+
+    /// Ends the engine if it is ours, after its clients have read the end. Leaves another one to itself.
+    pub async fn leave(self) {
+        match self {
+            Self::Own { handle, server: Some(server) } => server.end(&handle).await,
+            Self::Own { handle, server: None } | Self::Joined { handle } => handle.quit().await,
+        }
+    }
+}
+
+/// Opens the engine of a project, or joins the one that is open.
+pub async fn open_or_join(
+    options: impl Fn() -> EngineOptions,
+    sharing: Sharing,
+    kind: ClientKind,
+) -> Result<SharedEngine, Fault> {
+    let started = Instant::now();
+    loop {
+        let options = options();
+        let (home, project, clock) = (options.home.clone(), options.project.id, options.clock.clone());
+        let folder = home.project(project);
+        let lock = folder.lock();
+        let failed = match EngineLock::holder(&lock)? {
+            // It does not answer before it continues.
+            Some(Some(holder)) if holder.is_suspended() => return Err(engine::refusal(&lock)),
+            Some(_) => match join(&options, &lock, kind).await {
+                Ok(handle) => return Ok(SharedEngine::Joined { handle }),
+                Err(fault) => fault,
+            },
+            None => match engine::open(options).await {
+                Ok(handle) => {
+                    let server = match sharing {
+                        Sharing::Listen => listen(&handle, &home, project, clock.now()),
+                        Sharing::Alone => None,
+                    };
+                    return Ok(SharedEngine::Own { handle, server });
+                }
+                Err(fault) => fault,
+            },
+        };
+        // Somebody else may have been faster, or has just ended.
+        let is_held = EngineLock::holder(&lock)?.is_some();
+        let has_server = ServerPlace::new(&folder, project).info().is_some();
+        if (is_held && has_server) || started.elapsed() >= BUSY_TIMEOUT {
+            return Err(failed);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Joins the engine of the process that holds the lock.
+async fn join(options: &EngineOptions, lock: &Path, kind: ClientKind) -> Result<Handle, Fault> {
+    let folder = options.home.project(options.project.id);
+    let place = ServerPlace::new(&folder, options.project.id);
+    if place.info().is_none() {
+        return Err(engine::refusal(lock));
+    }
+    let connector = match kind {
+        // If that process is killed, the screen goes on with a server in the background.
+        ClientKind::Screen => connector(&folder, &options.project),
+        ClientKind::Command | ClientKind::Other => SocketConnector::new(place, lock.to_owned()),
+    };
+    Remote::connect(connector, kind, client_name()).await.map(Handle::new)
+}
+
+/// Joins the engine of a project, and starts one in the background if nobody has it open.
+pub async fn join_or_start(folder: &ProjectFolder, project: &Project) -> Result<SharedEngine, Fault> {
+    let remote = Remote::connect(connector(folder, project), ClientKind::Screen, client_name()).await?;
+    Ok(SharedEngine::Joined { handle: Handle::new(remote) })
+}
+
+/// Returns a connector to the engine of a project, which starts one in the background if nobody has it open.
+pub fn connector(folder: &ProjectFolder, project: &Project) -> SocketConnector {
+    let (path, logs) = (project.path.clone(), folder.logs());
+    let start = move || start_in_background(&path, &logs);
+    SocketConnector::new(ServerPlace::new(folder, project.id), folder.lock()).or_start(Box::new(start))
+}
+
+/// Lets other processes join an engine. It works without them, too.
+fn listen(handle: &Handle, home: &Home, project: ProjectId, now: Timestamp) -> Option<Server> {
+    match Server::start(handle.clone(), home, project, now) {
+        Ok(server) => Some(server),
+        Err(fault) => {
+            tracing::warn!(%fault, "other processes cannot join this engine");
+            None
+        }
+    }
+}
+
+/// Returns the name that other clients see: the user's.
+pub fn client_name() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "another client".to_owned())
+}
