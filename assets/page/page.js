@@ -410,7 +410,16 @@ function renderTree() {
     }, el('span', { className: `mark ${kind}`, 'aria-hidden': 'true' }, glyph), el('span', { className: 'name' }, task.node.title),
     el('span', { className: `note ${kind === 'ask' ? 'ask' : ''}` }, task.asks?.length ? 'needs you' : money(task)));
   });
-  $('tree').replaceChildren(...items);
+  // A row that is there already stays, so that a click on it is not lost.
+  const old = new Map([...$('tree').children].map((item) => [item.dataset.task, item]));
+  $('tree').replaceChildren(...items.map((item) => {
+    const known = old.get(item.dataset.task);
+    if (!known) return item;
+    for (const name of ['class', 'aria-selected', 'aria-level', 'aria-label']) known.setAttribute(name, item.getAttribute(name));
+    known.tabIndex = item.tabIndex;
+    if (known.innerHTML !== item.innerHTML) known.replaceChildren(...item.childNodes);
+    return known;
+  }));
   if (hadFocus) $('tree').querySelector('[aria-selected=true]')?.focus();
   const all = [...state.tasks.values()], working = all.filter((task) => WORKING.includes(task.activity)).length;
   $('totals').textContent = `${all.length} ${all.length === 1 ? 'task' : 'tasks'}, ${working} working`;
