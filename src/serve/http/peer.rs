@@ -34,7 +34,10 @@ impl Peer {
         }
         let find = || async move {
             let found = tokio::task::spawn_blocking(move || {
-                connections::process_of(peer, local).is_some_and(|pid| guard::descends_from_agent(&home, pid))
+                // A program that is just being started shares the connections of its parent for a moment, so a
+                // connection is an agent's only if all processes that hold it are.
+                let holders = connections::processes_of(peer, local);
+                !holders.is_empty() && holders.into_iter().all(|pid| guard::descends_from_agent(&home, pid))
             });
             found.await.unwrap_or(false)
         };
@@ -48,19 +51,19 @@ impl Peer {
 
 #[cfg(target_os = "linux")]
 mod connections {
-    //! Finds the process at the other end of a connection on this machine.
+    //! Finds the processes at the other end of a connection on this machine.
 
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
     use std::path::Path;
 
-    /// Returns the process that holds the connection from `peer` to `local`, if this user may see it.
-    pub fn process_of(peer: SocketAddr, local: SocketAddr) -> Option<i32> {
+    /// Returns the processes that hold the connection from `peer` to `local`, as far as this user may see them.
+    pub fn processes_of(peer: SocketAddr, local: SocketAddr) -> Vec<i32> {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| std::fs::read_to_string(path).unwrap_or_default());
-        let inode = tables.iter().find_map(|table| inode_of(table, peer, local))?;
+        let Some(inode) = tables.iter().find_map(|table| inode_of(table, peer, local)) else { return Vec::new() };
         let wanted = format!("socket:[{inode}]");
-        let processes = std::fs::read_dir("/proc").ok()?.flatten();
-        let mut pids = processes.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));
-        pids.find(|(_, folder)| holds(folder, &wanted)).map(|(pid, _)| pid)
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = processes.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));
+        pids.filter(|(_, folder)| holds(folder, &wanted)).map(|(pid, _)| pid).collect()
     }
 
     fn holds(process: &Path, wanted: &str) -> bool {
@@ -101,8 +104,8 @@ mod connections {
     use std::net::SocketAddr;
 
     /// Other systems have no table of connections that can be read.
-    pub fn process_of(_peer: SocketAddr, _local: SocketAddr) -> Option<i32> {
-        None
+    pub fn processes_of(_peer: SocketAddr, _local: SocketAddr) -> Vec<i32> {
+        Vec::new()
     }
 }
 

@@ -1,13 +1,24 @@
-use super::connections::{inode_of, process_of};
+use std::process::{Command, Stdio};
+
+use super::connections::{inode_of, processes_of};
 
 #[test]
-fn the_process_of_a_connection_is_found() {
+fn all_processes_that_hold_a_connection_are_found() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (_server, peer) = listener.accept().unwrap();
     let ours = i32::try_from(std::process::id()).unwrap();
-    assert_eq!(process_of(peer, listener.local_addr().unwrap()), Some(ours));
-    drop(client);
+    let local = listener.local_addr().unwrap();
+    assert_eq!(processes_of(peer, local), [ours]);
+    let stdin = std::os::fd::OwnedFd::from(client.try_clone().unwrap());
+    let mut heir = Command::new("sleep").arg("600").stdin(stdin).stdout(Stdio::null()).spawn().unwrap();
+    let mut expected = [ours, i32::try_from(heir.id()).unwrap()];
+    expected.sort_unstable();
+    let mut found = processes_of(peer, local);
+    found.sort_unstable();
+    heir.kill().unwrap();
+    heir.wait().unwrap();
+    assert_eq!(found, expected);
 }
 
 #[test]
