@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::base::MessageId;
-use crate::model::conversation::{Block, Role, RoleMessage, ToolOutcome};
+use crate::model::conversation::{Block, Role, RoleMessage, ToolOutcome, ToolUse};
 use crate::model::event::{Body, Event, ForkMarker, SessionConfig, ToolResult};
 use crate::model::fold::PendingMessages;
 use crate::model::message::{Message, MessageSource};
@@ -53,8 +53,16 @@ impl Conversation {
 
     /// Returns true if a call of this segment has this id.
     pub fn has_call(&self, id: &str) -> bool {
+        self.call(id).is_some()
+    }
+
+    /// Returns a call of this segment.
+    pub fn call(&self, id: &str) -> Option<&ToolUse> {
         let blocks = self.role_messages.iter().rev().flat_map(|message| &message.blocks);
-        blocks.into_iter().any(|block| matches!(block, Block::ToolUse(call) if call.call == id))
+        blocks.into_iter().find_map(|block| match block {
+            Block::ToolUse(call) if call.call == id => Some(call),
+            _ => None,
+        })
     }
 
     /// Returns the calls that have no result yet, in order.

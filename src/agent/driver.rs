@@ -6,6 +6,7 @@
 mod model;
 mod requests;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use crate::agent::machine::{Effect, Input, Limits, Machine, Prepared};
 use crate::base::trace::{Variant, Variants};
 use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp, TurnId};
 use crate::model::conversation::ToolUse;
-use crate::model::event::{Body, Exit, InterruptReason, ToolResult};
+use crate::model::event::{Body, Exit, InterruptReason, PermissionNote, ToolResult};
 use crate::model::live::Live;
 use crate::model::message::{Message, MessageSource};
 use crate::model::run::{Ending, RunCommand};
@@ -278,7 +279,7 @@ impl Run {
                 self.call_model(number, purpose, attempt);
             }
             Effect::CancelModel { .. } => self.model_cancel.cancel(),
-            Effect::RunTools { calls } => self.run_tools(calls),
+            Effect::RunTools { calls, consents } => self.run_tools(calls, consents),
             Effect::CancelTools => self.tools_cancel.cancel(),
             Effect::Sleep { timer, millis } => {
                 self.sleep_cancel = CancellationToken::new();
@@ -372,7 +373,7 @@ impl Run {
         }
     }
 
-    fn run_tools(&mut self, calls: Vec<ToolUse>) {
+    fn run_tools(&mut self, calls: Vec<ToolUse>, mut consents: BTreeMap<String, PermissionNote>) {
         self.tools_cancel = CancellationToken::new();
         let effect = |call: &ToolUse| {
             let tool = self.setup.tools.registry.get(&call.name);
@@ -384,6 +385,7 @@ impl Run {
         for (call, predecessors) in calls.into_iter().zip(tools::predecessors(&effects)) {
             let mut context = self.setup.tools.clone();
             context.tokens.interrupt = self.tools_cancel.clone();
+            context.consent = consents.remove(&call.call);
             let (id, name) = (call.call.clone(), call.name.clone());
             // On a separate tokio task, so that a tool that computes does not block the run. Aborted on drop, so that
             // it does not outlive the run.

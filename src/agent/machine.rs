@@ -8,6 +8,7 @@
 mod asks;
 mod compaction;
 mod failures;
+mod held_calls;
 mod inbox;
 mod io;
 mod remedies;
@@ -125,6 +126,8 @@ enum Phase {
         ask: AskId,
         cause: asks::AskCause,
     },
+    /// Every call has run that may, and the others wait for the user.
+    Holding,
     Parked,
     Ended,
 }
@@ -144,6 +147,7 @@ enum AfterSave {
     Call { purpose: Purpose, attempt: u32 },
     Wait { millis: u64, purpose: Purpose, attempt: u32, reason: String, of: u32 },
     Tools(control::CallPlan),
+    Release(held_calls::Released),
     Ask { ask: AskId, cause: asks::AskCause },
     End(Exit),
 }
@@ -215,7 +219,7 @@ impl Machine {
 
     /// Returns true if the run only waits for a message, an answer or the end of a background process.
     pub fn is_idle(&self) -> bool {
-        matches!(self.phase, Phase::Parked | Phase::Asking { .. })
+        matches!(self.phase, Phase::Parked | Phase::Asking { .. } | Phase::Holding)
     }
 
     /// Returns a word for what the run waits for.
@@ -229,7 +233,7 @@ impl Machine {
             Phase::Calling { .. } => "model",
             Phase::Backoff { .. } => "retry",
             Phase::Tools(_) => "tools",
-            Phase::Asking { .. } => "user",
+            Phase::Asking { .. } | Phase::Holding => "user",
             Phase::Parked => "message",
             Phase::Ended => "nothing",
         }
@@ -341,6 +345,7 @@ impl Machine {
         match then {
             AfterSave::End(exit) => self.finish(exit),
             AfterSave::Tools(plan) if is_stopping => self.skip_calls(now, plan),
+            AfterSave::Release(released) if is_stopping => self.skip_calls(now, released.into_plan()),
             AfterSave::Call { .. } | AfterSave::Wait { .. } if is_stopping => self.advance(now),
             AfterSave::Ask { .. } if self.stop_requests.teardown.is_some() => self.advance(now),
             AfterSave::Advance => self.advance(now),
@@ -352,6 +357,7 @@ impl Machine {
                 self.effects.push(Effect::Sleep { timer, millis });
             }
             AfterSave::Tools(plan) => self.run_tools(now, plan),
+            AfterSave::Release(released) => self.run_calls(now, released.calls, released.consents),
             AfterSave::Ask { ask, cause } => self.await_answer(now, ask, cause),
         }
     }
@@ -369,6 +375,7 @@ impl Machine {
                 self.effects.push(Effect::Release);
             }
             let mut bodies = vec![Body::from(self.message(now, MessageSource::Interrupt, INTERRUPTED))];
+            bodies.extend(self.withdraw_held_calls());
             // The interrupt also cancels a requested summary.
             bodies.extend(self.withdraw_compact_requests());
             return self.save(bodies, AfterSave::Advance);
@@ -378,6 +385,9 @@ impl Machine {
         }
         if let Some((ask, cause)) = self.open_ask() {
             return self.resume_open_ask(ask, cause);
+        }
+        if !self.state.held_calls.is_empty() {
+            return self.release_calls();
         }
         let manual = self.control_messages();
         if !manual.is_empty() {
@@ -497,6 +507,7 @@ impl Machine {
             | Phase::AwaitingBudget { .. }
             | Phase::Backoff { .. }
             | Phase::Asking { .. }
+            | Phase::Holding
             | Phase::Parked
             | Phase::Ended => {}
         }
@@ -507,6 +518,10 @@ impl Machine {
         match self.phase {
             // Nothing to interrupt.
             Phase::Parked | Phase::Asking { .. } | Phase::Ended => {}
+            Phase::Holding => {
+                self.stop_requests.interrupt = true;
+                self.advance(now);
+            }
             // This may be a request for a summary. The context is unchanged, and the summary is requested again when
             // needed.
             Phase::Calling { number, .. } => {
@@ -553,7 +568,7 @@ impl Machine {
                 Some(summary) => self.save(vec![summary.usage.into()], AfterSave::Advance),
                 None => self.advance(now),
             },
-            Phase::Parked | Phase::Asking { .. } | Phase::Reserving { .. } => self.advance(now),
+            Phase::Parked | Phase::Asking { .. } | Phase::Holding | Phase::Reserving { .. } => self.advance(now),
             Phase::Saving { .. } | Phase::Ended => {}
         }
     }

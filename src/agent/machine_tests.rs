@@ -15,6 +15,8 @@ mod asks;
 mod budget;
 #[path = "machine_tests/cut_short.rs"]
 mod cut_short;
+#[path = "machine_tests/held_calls.rs"]
+mod held_calls;
 #[path = "machine_tests/loops.rs"]
 mod loops;
 #[path = "machine_tests/messages.rs"]
@@ -104,7 +106,7 @@ fn calls_run_in_parallel_and_results_are_in_call_order() {
         let mut bench = begin();
         bench.respond(call_response(&calls));
         let run = bench.effects.iter().find_map(|effect| match effect {
-            Effect::RunTools { calls } => Some(calls.len()),
+            Effect::RunTools { calls, .. } => Some(calls.len()),
             _ => None,
         });
         assert_eq!(run, Some(3));
@@ -353,7 +355,7 @@ fn read_only_calls_are_saved_with_their_response_in_one_append() {
     let mut bench = begin();
     bench.slow_disk = true;
     bench.respond(call_response(&[call("a", "read_file"), call("b", "search")]));
-    assert!(bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { calls } if calls.len() == 2)));
+    assert!(bench.effects.iter().any(|effect| matches!(effect, Effect::RunTools { calls, .. } if calls.len() == 2)));
     assert_eq!((bench.machine.waits_for(), saves(&bench)), ("tools", 0));
     bench.finish("b", "two");
     assert_eq!(saves(&bench), 0);

@@ -6,7 +6,7 @@ use crate::cli::locate::ProjectLocator;
 use crate::cli::open_read_only::Viewer;
 use crate::cli::paint::{Span, Style};
 use crate::model::Ask;
-use crate::model::ask::AskMode;
+use crate::model::ask::{AskMode, RequestedAction, Subject};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -36,6 +36,9 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
 pub fn show(console: &mut Console, title: &str, ask: &Ask) -> Result<(), Failure> {
     let mark = Span::new("? ", Style::Warning);
     console.spans(&[mark, Span::new(title, Style::Strong), Span::plain(format!(": {}", ask.question))])?;
+    for line in call(ask) {
+        console.line(&format!("    {line}"))?;
+    }
     for line in ask.detail.lines() {
         console.line(&format!("    {line}"))?;
     }
@@ -46,6 +49,21 @@ pub fn show(console: &mut Console, title: &str, ask: &Ask) -> Result<(), Failure
         console.spans(&[Span::dim(format!("    {line}"))])?;
     }
     console.spans(&[Span::dim("    "), Span::new(answer_command(ask), Style::Accent)])
+}
+
+/// Describes a call that waits for permission: what it would do, and why it is asked.
+fn call(ask: &Ask) -> Vec<String> {
+    let Subject::Permission(request) = &ask.subject else { return Vec::new() };
+    let (RequestedAction::Edit { diff: shown, .. }
+    | RequestedAction::External { input: shown }
+    | RequestedAction::Coordinate { input: shown, .. }
+    | RequestedAction::Command { command: shown }) = &request.action
+    else {
+        return vec![format!("asked because: {}", request.cause)];
+    };
+    let is_repeated = *shown == ask.question;
+    let lines = shown.lines().filter(|_| !is_repeated).map(str::to_owned);
+    lines.chain([format!("asked because: {}", request.cause)]).collect()
 }
 
 /// Describes whether the task waits for the answer, and the default.

@@ -28,8 +28,11 @@ pub struct AnswerArgs {
     /// Task that asks, or id from `mxd asks`.
     ask: String,
     /// Choice number or text. `-` reads it from stdin.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "rule")]
     answer: Vec<String>,
+    /// Allow the call and save this rule for the project.
+    #[arg(long, value_name = "RULE", conflicts_with = "answer")]
+    rule: Vec<String>,
 }
 
 #[derive(clap::Args)]
@@ -59,6 +62,9 @@ pub fn answer(console: &mut Console, here: &ProjectLocator, args: &AnswerArgs) -
     let words = stdin::read_args(&args.answer)?;
     let (outcome, host) = one_command_on(console, here, |snapshot| {
         let (task, ask) = find_ask(snapshot, &args.ask)?;
+        if !args.rule.is_empty() {
+            return Ok(Command::Answer { task, ask: ask.id, reply: AskReply::Rules(args.rule.clone()) });
+        }
         // A number selects a choice. If the question has none, it is text.
         let reply = match words.trim().parse::<usize>() {
             Ok(number) if number >= 1 && !ask.choices.is_empty() => ask.reply_with_number(number),

@@ -15,6 +15,7 @@ mod commands;
 mod completion;
 mod delivery;
 mod edits;
+mod held_calls;
 mod io;
 mod job;
 mod recurring;
@@ -37,6 +38,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use approvals::Approvals;
 pub use edits::{CopyContinuation, DeletedTaskContinuation, RemovalContinuation, RestoreContinuation};
+pub use held_calls::{JudgedCall, RuleChange, WaitingCall};
 pub use io::{
     BranchFate, BudgetLimit, Effect, EffectId, EngineLimits, HookPolicy, Input, LaunchFailure, LaunchOrder, ProjectEnv,
     Timer, UnapprovedServer, WorktreeLocation,
@@ -57,6 +59,7 @@ use crate::model::tree::Tree;
 use capability::BackendFacts;
 use commands::Origin;
 use delivery::{DeliveryPlan, HeldMessage, Withdrawal};
+use held_calls::PolicyState;
 use slot::{CompletionState, DiskHealth, Holds, Slot, StreamActivity};
 use tree_save::Saves;
 
@@ -108,6 +111,7 @@ pub struct Machine {
     removed: Vec<TaskId>,
     /// What watchers know of the progress and the waits of tasks. A wait depends on other tasks.
     known_waits: views::KnownWaits,
+    policies: PolicyState,
     out: Vec<Effect>,
 }
 
@@ -224,6 +228,7 @@ impl Machine {
             changed: BTreeSet::new(),
             removed: Vec::new(),
             known_waits: views::KnownWaits::default(),
+            policies: PolicyState::default(),
             out: Vec::new(),
         }
     }
@@ -254,6 +259,7 @@ impl Machine {
         self.handle(now, input);
         self.run_deferred(now);
         self.start_queued_merges(now);
+        self.publish_policies();
         self.save_if_needed();
         self.outstanding_effects += self.out.iter().filter(|effect| effect.begins_work()).count();
         self.end_if_over();
@@ -290,6 +296,9 @@ impl Machine {
                 self.ask_about_servers();
             }
             Input::DeletedTaskRead { then, result } => self.on_deleted_task_read(now, then, result),
+            Input::RulesSaved { change, result } => self.on_rules_saved(*change, result),
+            Input::RulesChanged => self.judge_waiting_calls(),
+            Input::CallsJudged(judged) => self.on_calls_judged(now, judged),
             Input::Timer { timer } => self.on_timer(now, timer),
             Input::RecurringDue { task, facts, session } => self.on_recurring_due(now, task, &facts, *session),
             Input::PlanWritten { then, result } => self.on_plan_written(now, then, result),

@@ -16,6 +16,8 @@ mod capability;
 mod completions;
 #[path = "machine_tests/edits.rs"]
 mod edits;
+#[path = "machine_tests/held_calls.rs"]
+mod held_calls;
 #[path = "machine_tests/merge_queue.rs"]
 mod merge_queue;
 #[path = "machine_tests/messages.rs"]

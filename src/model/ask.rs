@@ -1,13 +1,15 @@
 //! An Ask: something only the user can answer. One type for questions, failures, budgets and reviews.
 
 mod choice;
+mod permission;
 mod stored;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::choice::{Choice, ChoiceId};
+pub use self::permission::{PermissionRequest, RequestedAction};
 use crate::base::{AskId, ProjectId, Timestamp};
-use crate::model::event::BudgetExceeded;
+use crate::model::event::{BudgetExceeded, PermissionCause};
 
 /// The subject of an Ask, with the facts that are needed to act on its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -16,7 +18,7 @@ pub enum Subject {
     /// An agent has a question.
     Clarify,
     /// A tool call waits for permission.
-    Permission,
+    Permission(Box<PermissionRequest>),
     /// A task could not be launched.
     LaunchFailed(LaunchProblem),
     /// The model API kept failing.
@@ -78,7 +80,7 @@ impl Subject {
     pub fn kind(&self) -> AskKind {
         match self {
             Self::Clarify => AskKind::Clarify,
-            Self::Permission => AskKind::Permission,
+            Self::Permission(_) => AskKind::Permission,
             Self::LaunchFailed(_) => AskKind::LaunchFailed,
             Self::RetriesExhausted => AskKind::RetriesExhausted,
             Self::Budget { .. } => AskKind::Budget,
@@ -97,6 +99,12 @@ impl Subject {
 }
 
 impl AskKind {
+    /// Returns true if it holds one tool call, and not the run: the call has no result until the Ask is answered or
+    /// withdrawn.
+    pub fn holds_call(self) -> bool {
+        self == Self::Permission
+    }
+
     /// Returns true if a run raises it for itself and waits for the answer.
     pub fn is_raised_by_run(self) -> bool {
         match self {
@@ -208,6 +216,8 @@ pub struct Ask {
 pub enum AskReply {
     Choice(ChoiceId),
     Text(String),
+    /// Allow a held call, and save these rules for the project instead of those that the choice shows.
+    Rules(Vec<String>),
 }
 
 impl Ask {
@@ -226,9 +236,11 @@ impl Ask {
         AskReply::Choice(self.choices.get(at).map_or(ChoiceId::Option(at), |choice| choice.id.clone()))
     }
 
-    /// Returns the choice with this label. Other text never selects a choice.
+    /// Returns the choice with this label. For a held call, its id selects it, too. Other text never selects a choice.
     pub fn choice_by_label(&self, text: &str) -> Option<&Choice> {
-        self.choices.iter().find(|choice| choice.label.eq_ignore_ascii_case(text.trim()))
+        let text = text.trim();
+        let is_id = |choice: &Choice| self.kind().holds_call() && choice.id.to_string() == text;
+        self.choices.iter().find(|choice| choice.label.eq_ignore_ascii_case(text) || is_id(choice))
     }
 
     /// Returns the choice of an answer. Sessions of earlier versions store its position.
@@ -239,11 +251,26 @@ impl Ask {
         }
     }
 
+    /// Returns the permission rules that a choice saves.
+    pub fn rules_of(&self, choice: &ChoiceId) -> Vec<String> {
+        match (&self.subject, choice) {
+            (Subject::Permission(request), ChoiceId::Project) => request.rules.clone(),
+            (Subject::Permission(request), ChoiceId::ThisTask | ChoiceId::Never) => request.exact.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the call that waits for this Ask.
+    pub fn held_call(&self) -> Option<&str> {
+        self.tool_call.as_deref().filter(|_| self.kind().holds_call())
+    }
+
     /// Returns the text of the default answer.
     pub fn default_text(&self) -> Option<&str> {
         match self.default.as_ref()? {
             AskReply::Choice(id) => self.choice(id).map(|choice| choice.label.as_str()),
             AskReply::Text(text) => Some(text),
+            AskReply::Rules(_) => None,
         }
     }
 
@@ -252,9 +279,20 @@ impl Ask {
         match given {
             AskReply::Choice(id) => {
                 let text = self.choice(&id)?.label.clone();
-                Some(Answer { text, choice: Some(Chosen::Id(id)), by })
+                let rules = self.rules_of(&id);
+                Some(Answer { text, choice: Some(Chosen::Id(id)), by, rules, cause: None })
             }
-            AskReply::Text(text) => Some(Answer { text, choice: None, by }),
+            AskReply::Text(text) => Some(Answer { text, choice: None, by, rules: Vec::new(), cause: None }),
+            AskReply::Rules(rules) => {
+                let (Subject::Permission(_), false) = (&self.subject, rules.is_empty()) else { return None };
+                Some(Answer {
+                    text: rules.join(", "),
+                    choice: Some(Chosen::Id(ChoiceId::Project)),
+                    by,
+                    rules,
+                    cause: None,
+                })
+            }
         }
     }
 }
@@ -267,6 +305,8 @@ pub enum AnsweredBy {
     User,
     /// The deadline passed and the default was used.
     Timeout,
+    /// A permission rule or a mode that was set after the question was asked.
+    Rule,
 }
 
 /// The answer to an Ask. [`Ask::choice_of`] returns its choice.
@@ -278,6 +318,12 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Chosen>,
     pub by: AnsweredBy,
+    /// The permission rules that it saved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
+    /// The rule or mode that decided instead of the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<PermissionCause>,
 }
 
 /// A choice in an answer.

@@ -256,6 +256,7 @@ bodies! {
     AskRaised(Ask) = "ask_raised", Lifecycle;
     AskAnswered(AskAnswered) = "ask_answered", Lifecycle;
     AskWithdrawn(AskWithdrawn) = "ask_withdrawn", Lifecycle;
+    CallReleased(CallReleased) = "call_released", Lifecycle;
     Granted(Granted) = "granted", Lifecycle;
     BudgetWarning(BudgetWarning) = "budget_warning", Lifecycle;
     BudgetExceeded(BudgetExceeded) = "budget_exceeded", Lifecycle;

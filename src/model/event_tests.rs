@@ -43,6 +43,7 @@ const GOLDEN: &[(&str, &str)] = &[
     ),
     ("ask_answered", r#"{"id":"ID","answer":{"text":"a","choice":"option-1","by":"person"}}"#),
     ("ask_withdrawn", r#"{"id":"ID","reason":"the run ended"}"#),
+    ("call_released", r#"{"call":"call_1","ask":"ID"}"#),
     ("granted", r#"{"ask":"ID","grant":"turns","up_to":40}"#),
     ("budget_warning", r#"{"scope":"task","spent":1,"limit":2}"#),
     ("budget_exceeded", r#"{"scope":"subtree","spent":3,"limit":2}"#),

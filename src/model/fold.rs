@@ -18,6 +18,7 @@ mod context_breakdown;
 mod cwd;
 mod decisions;
 mod grants;
+mod held_calls;
 mod messages;
 mod replies;
 mod turns;
@@ -33,12 +34,14 @@ pub use context_breakdown::{ContextBreakdown, Part};
 pub use cwd::ShellCwd;
 pub use decisions::{Decision, PendingDecisions};
 pub use grants::Grants;
+pub use held_calls::{HeldCall, HeldCalls, Release};
 pub use messages::PendingMessages;
 pub use replies::Replies;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
 pub use work::WorkState;
 
+use crate::model::ask::Ask;
 use crate::model::event::{Body, CompactMarker, Event, Exit, InterruptReason, TaskChanged};
 use crate::model::message::Message;
 
@@ -53,6 +56,8 @@ pub struct SessionState {
     pub decisions: PendingDecisions,
     #[serde(skip_serializing_if = "Grants::is_empty")]
     pub grants: Grants,
+    #[serde(skip_serializing_if = "HeldCalls::is_empty")]
+    pub held_calls: HeldCalls,
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
@@ -108,6 +113,7 @@ impl SessionState {
             Body::ToolResult(result) => {
                 self.usage.breakdown.on_tool_result(result);
                 self.turns.on_tool_result(result);
+                self.held_calls.remove(&result.call);
                 self.background.on_tool_result(result, event.ts);
                 self.cwd.on_tool_result(result);
             }
@@ -125,19 +131,28 @@ impl SessionState {
             }
             Body::DoneNotified(_) => self.turns.on_parent_notified(),
             Body::AskRaised(ask) => {
-                self.decisions.on_asked(ask, event.run);
+                // The Ask of a call says nothing about the other answers.
+                if ask.held_call().is_some() {
+                    self.held_calls.on_raised(ask);
+                } else {
+                    self.decisions.on_asked(ask, event.run);
+                }
                 self.asks.on_raised(ask);
             }
             Body::AskAnswered(answered) => {
-                if let Some(ask) = self.asks.get(answered.id) {
+                if let Some(ask) = self.asks.get(answered.id)
+                    && !self.held_calls.on_answered(ask, &answered.answer, event.id)
+                {
                     self.decisions.on_answered(ask, &answered.answer, event.id);
                 }
                 self.asks.remove(answered.id);
             }
             Body::AskWithdrawn(withdrawn) => {
                 self.decisions.remove(withdrawn.id);
+                self.held_calls.on_withdrawn(withdrawn.id);
                 self.asks.remove(withdrawn.id);
             }
+            Body::CallReleased(released) => self.held_calls.remove(&released.call),
             Body::Granted(granted) => {
                 self.decisions.remove(granted.ask);
                 self.grants.on_granted(&granted.grant);
@@ -169,7 +184,8 @@ impl SessionState {
         // The open calls are in the summarized part: they can no longer be answered.
         let turns = Turns { open: Vec::new(), last_role: None, ..carry.turns.clone() };
         let work = WorkState { rewound: None, ..carry.work.clone() };
-        Self { usage, turns, work, decisions: PendingDecisions::default(), ..(**carry).clone() }
+        let (decisions, held_calls) = (PendingDecisions::default(), HeldCalls::default());
+        Self { usage, decisions, held_calls, turns, work, ..(**carry).clone() }
     }
 
     /// Drops the state of the source. The copied conversation has the same size, and its calls are still open.
@@ -199,7 +215,13 @@ impl SessionState {
     pub fn moved_to(&self, then: &Self) -> Self {
         let turns = Turns { ended: self.turns.ended, ..then.turns.clone() };
         let usage = UsageTotals { breakdown: then.usage.breakdown, ..self.usage.clone() };
-        Self { usage, turns, cwd: then.cwd.clone(), ..self.clone() }
+        let mut moved = Self { usage, turns, cwd: then.cwd.clone(), ..self.clone() };
+        // A call that is undone waits for nothing.
+        moved.held_calls.retain_open(&moved.turns.open);
+        let is_undone = |ask: &Ask| ask.held_call().is_some_and(|call| !moved.held_calls.holds(call));
+        let undone: Vec<_> = moved.asks.iter().filter(|ask| is_undone(ask)).map(|ask| ask.id).collect();
+        undone.into_iter().for_each(|ask| moved.asks.remove(ask));
+        moved
     }
 }
 

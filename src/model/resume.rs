@@ -5,7 +5,7 @@ use crate::model::control::Control;
 use crate::model::conversation::Role;
 use crate::model::event::{Event, Exit, InterruptReason, ResumeShape};
 use crate::model::fold::{OpenCall, SessionState};
-use crate::model::message::{Message, MessageSource};
+use crate::model::message::{Delivery, Message, MessageSource};
 
 const STOPPED: Exit = Exit::Interrupted(InterruptReason::Stopped);
 
@@ -24,6 +24,8 @@ pub enum Resume {
     Parked,
     /// Calls without a result: the run died while they ran.
     NeedsRepair { orphans: Vec<OpenCall> },
+    /// Calls that wait for an answer. They did not run, so nothing is repaired: the answer runs them.
+    Held { calls: Vec<OpenCall> },
 }
 
 impl Resume {
@@ -35,6 +37,7 @@ impl Resume {
             Self::PendingDone { .. } => ResumeShape::PendingDone,
             Self::Parked => ResumeShape::Parked,
             Self::NeedsRepair { .. } => ResumeShape::NeedsRepair,
+            Self::Held { .. } => ResumeShape::Held,
         }
     }
 
@@ -44,6 +47,11 @@ impl Resume {
         // A stopped task stays stopped until it receives a message after that.
         let stop = state.turns.last_exit.as_ref().filter(|last| last.exit == STOPPED);
         let heeded = |message: &Message| stop.is_none_or(|stop| stop.precedes(message));
+        // While a call is held, the model can read nothing: only the answer, or a message instead of it, helps.
+        if let Self::Held { .. } = self {
+            return state.held_calls.has_released()
+                || state.messages.iter().any(|message| ends_hold(message) && heeded(message));
+        }
         let spoken_to = state.messages.iter().any(|message| state.is_woken_by(message) && heeded(message));
         if spoken_to || !state.decisions.is_empty() {
             return true;
@@ -60,9 +68,16 @@ impl Resume {
         let stopped = stop.is_some();
         match self {
             Self::NeedsRepair { .. } | Self::Interrupted => !cut_short && !stopped,
-            Self::Fresh | Self::PendingYield { .. } | Self::PendingDone { .. } | Self::Parked => false,
+            Self::Fresh | Self::PendingYield { .. } | Self::PendingDone { .. } | Self::Parked | Self::Held { .. } => {
+                false
+            }
         }
     }
+}
+
+/// Returns true if the user sent the message instead of an answer about a held call.
+pub fn ends_hold(message: &Message) -> bool {
+    message.from.is_from_user() && message.delivery != Delivery::Next
 }
 
 /// Classifies the session with this active chain.
@@ -73,7 +88,11 @@ pub fn classify(events: &[Event]) -> Resume {
 /// Like [`classify`], from a folded state.
 pub fn of(state: &SessionState) -> Resume {
     let open = &state.turns.open;
-    if let [call] = open.as_slice() {
+    let (held, orphans): (Vec<OpenCall>, Vec<OpenCall>) =
+        open.iter().cloned().partition(|call| state.held_calls.holds(&call.call));
+    if let [call] = orphans.as_slice()
+        && held.is_empty()
+    {
         match Control::of(&call.name) {
             Some(Control::Yield) => return Resume::PendingYield { call: call.clone() },
             // A `done` that was never accepted, because the run died first, is as unfinished as any other call.
@@ -83,8 +102,11 @@ pub fn of(state: &SessionState) -> Resume {
             Some(Control::Done | Control::Fork) | None => {}
         }
     }
-    if !open.is_empty() {
-        return Resume::NeedsRepair { orphans: open.clone() };
+    if !orphans.is_empty() {
+        return Resume::NeedsRepair { orphans };
+    }
+    if !held.is_empty() {
+        return Resume::Held { calls: held };
     }
     match state.turns.last_role {
         None => Resume::Fresh,

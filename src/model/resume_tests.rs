@@ -1,7 +1,9 @@
 use super::*;
 use crate::agent::testing::*;
-use crate::base::IdSource;
-use crate::model::event::{Body, RunEnded, StopReason};
+use crate::base::{AskId, IdSource};
+use crate::model::ask::PermissionRequest;
+use crate::model::ask::{AnsweredBy, AskReply, ChoiceId};
+use crate::model::event::{AskAnswered, Body, RunEnded, StopReason};
 
 fn log(ids: &IdSource, bodies: Vec<Body>) -> Vec<Event> {
     bodies.into_iter().map(|body| event(ids, body)).collect()
@@ -13,6 +15,10 @@ fn spoken(ids: &IdSource, mut more: Vec<Body>) -> Vec<Event> {
     let mut bodies = vec![hello.into(), taken];
     bodies.append(&mut more);
     log(ids, bodies)
+}
+
+fn held(call: &str) -> Body {
+    PermissionRequest::default().into_ask(AskId::from_ulid(ulid::Ulid::from_parts(1, 1)), call).into()
 }
 
 /// The tails that a log can have, with their classification.
@@ -40,6 +46,12 @@ fn tails(ids: &IdSource) -> Vec<(&'static str, Vec<Event>, ResumeShape)> {
         ("done, accepted", spoken(ids, with(calls(&["done"]), passed)), ResumeShape::PendingDone),
         ("fork", spoken(ids, calls(&["fork_task_context"])), ResumeShape::NeedsRepair),
         ("yield beside a call", spoken(ids, calls(&["yield", "bash"])), ResumeShape::NeedsRepair),
+        ("a held call", spoken(ids, with(calls(&["bash"]), held("bash"))), ResumeShape::Held),
+        (
+            "a held call beside one that ran",
+            spoken(ids, with(calls(&["bash", "search"]), held("bash"))),
+            ResumeShape::NeedsRepair,
+        ),
         (
             "yield, answered",
             spoken(ids, with(calls(&["yield"]), result("yield", "x").into())),
@@ -75,4 +87,31 @@ fn interrupted_sessions_and_those_with_messages_have_work() {
         assert!(resume.has_work(&both), "{what}");
         assert!(!resume.has_work(&pending(&[MessageSource::WorkContext])) || broke_off, "{what}");
     }
+}
+
+#[test]
+fn a_held_call_has_work_when_it_is_answered_or_the_user_says_something_else() {
+    let ids = ids();
+    let events = spoken(&ids, vec![call("bash", "bash").into(), held("bash")]);
+    let mut state = SessionState::replay(&events);
+    assert!(!of(&state).has_work(&state));
+    let mut told = state.clone();
+    told.apply(&event(&ids, message(&ids, MessageSource::Compact, "")));
+    let report = MessageSource::BackgroundComplete {
+        process: String::new(),
+        command: String::new(),
+        exit: None,
+        duration_ms: 0,
+    };
+    told.apply(&event(&ids, message(&ids, report, "")));
+    assert!(!of(&told).has_work(&told), "the model can read nothing");
+    told.apply(&event(&ids, message(&ids, MessageSource::User, "Stop that.")));
+    assert!(of(&told).has_work(&told));
+    let ask = state.asks.iter().next().unwrap().clone();
+    let answer = ask.answer(AskReply::Choice(ChoiceId::Once), AnsweredBy::User).unwrap();
+    state.apply(&event(&ids, AskAnswered { id: ask.id, answer }));
+    assert!(of(&state).has_work(&state));
+    // A question of another kind says nothing about the call.
+    state.apply(&event(&ids, held("other")));
+    assert!(state.held_calls.has_released());
 }

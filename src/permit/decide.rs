@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::permit::call::{Call, PathView, Places, Subject};
 use crate::permit::mode::Mode;
@@ -32,7 +33,7 @@ pub enum Sandbox {
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub mode: Mode,
-    pub rules: Rules,
+    pub rules: Arc<Rules>,
     pub sandbox: Sandbox,
     pub places: Places,
 }

@@ -89,7 +89,7 @@ fn places() -> Places {
 
 fn policy(mode: Mode, rules: &[(List, &str)]) -> Policy {
     let rules = rules.iter().map(|(list, text)| Rule::parse(text, *list, Source::Local).unwrap()).collect();
-    Policy { mode, rules: Rules(rules), sandbox: Sandbox::Absent, places: places() }
+    Policy { mode, rules: Arc::new(Rules(rules)), sandbox: Sandbox::Absent, places: places() }
 }
 
 /// What the mode alone says, per mode and effect: granted, asked or refused.

@@ -121,6 +121,7 @@ fn is_reply(reply: &AskReply, answer: &Answer) -> bool {
     match reply {
         AskReply::Choice(choice) => answer.choice == Some(Chosen::Id(choice.clone())),
         AskReply::Text(text) => answer.text == *text,
+        AskReply::Rules(rules) => answer.rules == *rules,
     }
 }
 

@@ -10,9 +10,9 @@ use crate::base::{known_secrets, text};
 use crate::model::conversation::ToolUse;
 use crate::tools::bound;
 use crate::tools::context::ToolContext;
-use crate::tools::gate::{Permission, PermissionRequest};
+use crate::tools::gate::{GateRequest, Permission};
 use crate::tools::names;
-use crate::tools::reply::Reply;
+use crate::tools::reply::{ControlRequest, Reply};
 use crate::tools::tool::Call;
 
 /// How long a cancelled tool may take to return a partial result. Longer than a kill takes.
@@ -49,13 +49,18 @@ async fn run(call: &ToolUse, context: &ToolContext) -> Reply {
     if context.tokens.is_cancelled() {
         return Reply::error("Not run: the user interrupted before it started.");
     }
-    let request = PermissionRequest { call, name: &tool.spec().name, effect: tool.effect() };
+    let request = GateRequest { call, name: &tool.spec().name, effect: tool.effect() };
     let permission = tokio::select! {
         permission = context.gate.check(request) => permission,
         () = context.tokens.cancelled() => return Reply::error("Not run: interrupted while it waited for permission."),
     };
     let note = match permission {
         Permission::Granted { note } => note,
+        // The user has decided about exactly this call.
+        Permission::Held(_) if context.consent.is_some() => context.consent.clone(),
+        Permission::Held(request) => {
+            return Reply { control: Some(ControlRequest::Hold(request)), ..Reply::default() };
+        }
         Permission::Denied { reason, note } => {
             return Reply { permission: note, ..Reply::error(format!("Not permitted: {reason}")) };
         }

@@ -2,13 +2,14 @@
 
 use futures::future::{BoxFuture, FutureExt as _};
 
+use crate::model::ask::PermissionRequest;
 use crate::model::conversation::ToolUse;
 use crate::model::event::PermissionNote;
 use crate::tools::tool::ToolEffect;
 
 /// A valid call that is about to run.
 #[derive(Clone, Copy, Debug)]
-pub struct PermissionRequest<'a> {
+pub struct GateRequest<'a> {
     pub call: &'a ToolUse,
     /// The tool's current wire name, whatever the call says.
     pub name: &'a str,
@@ -23,18 +24,20 @@ pub enum Permission {
     },
     /// The reason is for the model.
     Denied { reason: String, note: Option<PermissionNote> },
+    /// The user has to decide. Until then the call is held: it has no result, and nothing waits for it.
+    Held(Box<PermissionRequest>),
 }
 
-/// Decides about calls. May take long, because it may ask the user.
+/// Decides about calls. Does not wait for the user: a call that needs permission is held.
 pub trait Gate: Send + Sync {
-    fn check<'a>(&'a self, request: PermissionRequest<'a>) -> BoxFuture<'a, Permission>;
+    fn check<'a>(&'a self, request: GateRequest<'a>) -> BoxFuture<'a, Permission>;
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllowAll;
 
 impl Gate for AllowAll {
-    fn check<'a>(&'a self, _request: PermissionRequest<'a>) -> BoxFuture<'a, Permission> {
+    fn check<'a>(&'a self, _request: GateRequest<'a>) -> BoxFuture<'a, Permission> {
         std::future::ready(Permission::Granted { note: None }).boxed()
     }
 }

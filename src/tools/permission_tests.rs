@@ -14,9 +14,9 @@ impl PolicySource for Fixed {
 #[allow(clippy::needless_pass_by_value, reason = "tests pass literals")]
 fn judged(mode: Mode, rules: &[(List, &str)], tool: &str, input: Value) -> Permission {
     let rules = rules.iter().map(|(list, text)| Rule::parse(text, *list, Source::Local).unwrap()).collect();
-    let source = Fixed(Arc::new(ActivePolicy { mode, rules: Rules(rules), sandbox: Sandbox::Absent }));
+    let source = Fixed(Arc::new(ActivePolicy { mode, rules: Arc::new(Rules(rules)), sandbox: Sandbox::Absent }));
     let places = Places { root: "/w".into(), cwd: "/w".into(), home: Some("/home/u".into()) };
-    judge(&names::wire(tool), &input, places, &source)
+    check(&names::wire(tool), &Json::of(&input).unwrap(), &places, &source)
 }
 
 fn is_granted(permission: &Permission) -> bool {
@@ -36,7 +36,7 @@ fn without_rules_and_mode_everything_runs_as_before_and_nothing_is_noted() {
     let removal = judged(Mode::Open, &[], "bash", json!({"command": "rm -rf ~"}));
     assert!(matches!(
         removal,
-        Permission::Denied { note: Some(PermissionNote { granted: false, by: PermissionCause::Stop { .. } }), .. }
+        Permission::Held(request) if matches!(request.cause, PermissionCause::Stop { .. })
     ));
 }
 
@@ -65,11 +65,11 @@ fn each_tool_is_judged_by_its_own_input() {
     }
     let source = Fixed(Arc::new(ActivePolicy {
         mode: Mode::Open,
-        rules: Rules(vec![Rule::parse("mcp__github__*", List::Deny, Source::Repo).unwrap()]),
+        rules: Arc::new(Rules(vec![Rule::parse("mcp__github__*", List::Deny, Source::Repo).unwrap()])),
         sandbox: Sandbox::Absent,
     }));
-    assert!(!is_granted(&judge("mcp__github__get_issue", &json!({}), Places::default(), &source)));
-    assert!(is_granted(&judge("mcp__files__read", &json!({}), Places::default(), &source)));
+    assert!(!is_granted(&check("mcp__github__get_issue", &Json::object(), &Places::default(), &source)));
+    assert!(is_granted(&check("mcp__files__read", &Json::object(), &Places::default(), &source)));
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn a_link_is_judged_by_its_target_too() {
     std::os::unix::fs::symlink(root.join("secret/key"), root.join("innocent")).unwrap();
     let source = Fixed(Arc::new(ActivePolicy {
         mode: Mode::Open,
-        rules: Rules(vec![Rule::parse("read(secret/**)", List::Deny, Source::Global).unwrap()]),
+        rules: Arc::new(Rules(vec![Rule::parse("read(secret/**)", List::Deny, Source::Global).unwrap()])),
         sandbox: Sandbox::Absent,
     }));
     let places = Places { root: root.clone(), cwd: root, home: None };
     let input = json!({"files": [{"path": "innocent"}]});
-    assert!(!is_granted(&judge(&names::wire("read_file"), &input, places, &source)));
+    assert!(!is_granted(&check(&names::wire("read_file"), &Json::of(&input).unwrap(), &places, &source)));
 }
 
 #[test]
@@ -99,11 +99,68 @@ fn the_note_names_the_rule_and_a_refusal_says_what_to_do() {
         possibly: false,
     };
     assert_eq!(allowed, Permission::Granted { note: Some(PermissionNote { granted: true, by }) });
-    let Permission::Denied { reason, note } = judged(Mode::Ask, &[], "bash", json!({"command": "cargo test"})) else {
+    let Permission::Denied { reason, note } = judged(Mode::Refuse, &[], "bash", json!({"command": "cargo test"}))
+    else {
         panic!("it was granted")
     };
-    assert!(reason.contains("needs the user's permission: no rule decides"), "{reason}");
-    assert_eq!(note, Some(PermissionNote { granted: false, by: PermissionCause::Undecided }));
+    assert!(reason.contains("mode refuse: it would ask (no rule decides)"), "{reason}");
+    assert_eq!(note, Some(PermissionNote { granted: false, by: PermissionCause::Undecided { opaque: None } }));
+}
+
+fn held(permission: Permission) -> PermissionRequest {
+    match permission {
+        Permission::Held(request) => *request,
+        other => panic!("not held: {other:?}"),
+    }
+}
+
+#[test]
+fn a_held_call_carries_what_is_shown_and_the_rules_that_would_allow_it() {
+    let request = held(judged(Mode::Ask, &[], "bash", json!({"command": "cargo add serde --features derive"})));
+    assert_eq!(request.headline(), "cargo add serde --features derive");
+    assert_eq!(request.rules, ["bash(cargo add *)"]);
+    assert_eq!(request.exact, ["bash(cargo add serde --features derive)"]);
+    let opaque = held(judged(Mode::Edits, &[], "bash", json!({"command": "eval $X"})));
+    assert!(opaque.rules.is_empty() && opaque.exact.is_empty());
+    assert!(matches!(opaque.cause, PermissionCause::Undecided { opaque: Some(_) }));
+    let interpreter = held(judged(Mode::Ask, &[], "bash", json!({"command": "python3 x.py"})));
+    assert_eq!((interpreter.rules.len(), interpreter.exact.as_slice()), (0, &["bash(python3 x.py)".to_owned()][..]));
+    let asked = held(judged(Mode::Open, &[(List::Ask, "bash(git push *)")], "bash", json!({"command": "git push"})));
+    assert!(asked.rules.is_empty(), "an allow rule would not help: {asked:?}");
+}
+
+#[test]
+fn an_edit_shows_its_diff() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::write(root.join("a.rs"), "one\ntwo\n").unwrap();
+    let source = Fixed(Arc::new(ActivePolicy { mode: Mode::Ask, rules: Arc::default(), sandbox: Sandbox::Absent }));
+    let places = Places { root: root.clone(), cwd: root, home: None };
+    let input = json!({"path": "a.rs", "edits": [{"old_string": "two", "new_string": "three"}]});
+    let request = held(check(&names::wire("edit_file"), &Json::of(&input).unwrap(), &places, &source));
+    let RequestedAction::Edit { diff, .. } = &request.action else { panic!("{request:?}") };
+    assert!(diff.contains("-two\n+three\n"), "{diff}");
+    assert_eq!(request.headline(), "edit a.rs");
+    let new = json!({"path": "new.rs", "content": "fn f() {}\n"});
+    let request = held(check(&names::wire("write_file"), &Json::of(&new).unwrap(), &places, &source));
+    assert!(
+        matches!(&request.action, RequestedAction::Edit { diff, .. } if diff.contains("+fn f() {}")),
+        "{request:?}"
+    );
+}
+
+#[test]
+fn a_waiting_call_is_decided_by_a_rule_that_was_added_since() {
+    let request = held(judged(Mode::Ask, &[], "bash", json!({"command": "cargo add serde"})));
+    let policy = |list, text: &str| ActivePolicy {
+        mode: Mode::Ask,
+        rules: Arc::new(Rules(vec![Rule::parse(text, list, Source::Local).unwrap()])),
+        sandbox: Sandbox::Absent,
+    };
+    let judged = |list, text| judge_again(&request, &policy(list, text), None).map(|note| note.granted);
+    assert_eq!(judged(List::Allow, "bash(cargo add *)"), Some(true));
+    assert_eq!(judged(List::Deny, "bash(cargo *)"), Some(false));
+    assert_eq!(judged(List::Allow, "bash(cargo test *)"), None);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::model::ask::PermissionRequest;
 use crate::model::event::{BackgroundRef, PermissionNote, ToolResult, Verdict};
 use crate::model::{BlobRef, Content, Image};
 
@@ -36,6 +37,8 @@ pub enum ControlRequest {
     Done { verdict: Verdict, result: String },
     /// The task is not finished: its check failed, so many times in a row in the same way.
     CheckFailed { in_a_row: u32 },
+    /// The call did not run. It waits until the user has decided about it, and this is no result.
+    Hold(Box<PermissionRequest>),
 }
 
 impl Reply {

@@ -7,6 +7,6 @@ mod rows;
 mod state;
 mod view;
 
-pub use rows::{answer_width, brief, card as card_rows, rows};
+pub use rows::{answer_width, brief, card as card_rows, rows, with_count};
 pub use state::State;
 pub use view::{card, strip, view};

@@ -146,7 +146,7 @@ pub fn delivery_time(mode: Delivery) -> &'static str {
 pub fn ask_subject(subject: &Subject) -> &'static str {
     match subject {
         Subject::Clarify => "question",
-        Subject::Permission => "permission",
+        Subject::Permission(_) => "permission",
         Subject::LaunchFailed(_) => "start failed",
         Subject::RetriesExhausted => "provider error",
         Subject::Budget { cause: BudgetCause::Spent, .. } => "budget spent",

@@ -31,6 +31,7 @@ pub fn context(root: &Path, data: &Path) -> Outcome<(ToolContext, mpsc::Unbounde
     let context = ToolContext {
         registry: Arc::new(registry),
         gate: Arc::new(AllowAll),
+        consent: None,
         path_policy: Arc::new(PathPolicy::new(root)?),
         cwd: Arc::new(Cwd::new(root.to_owned())),
         reads: Arc::new(ReadTracker::default()),

@@ -55,7 +55,7 @@ fn a_deny_rule_holds_however_the_command_is_written_and_the_session_names_it() {
 }
 
 #[test]
-fn in_mode_ask_only_what_rules_allow_runs_and_the_agent_is_told_why() {
+fn in_mode_refuse_only_what_rules_allow_runs_and_the_agent_is_told_why() {
     let world = World::new();
     let turns = json!([
         bash("touch by-rule && ls"),
@@ -67,13 +67,13 @@ fn in_mode_ask_only_what_rules_allow_runs_and_the_agent_is_told_why() {
     ]);
     play(&world, json!([root(turns)]));
     let project = world.project("app");
-    project.mxd(["config", "set", "permissions.mode", "default", "--local"]).ok();
+    project.mxd(["config", "set", "permissions.mode", "dontAsk", "--local"]).ok();
     project.mxd(["permit", "add", "bash(touch by-rule)"]).ok();
     assert!(project.run(["Begin."]).out.contains("All done."));
     let results = results(&project);
     let granted: Vec<&Value> = results.iter().map(|result| &result["permission"]["granted"]).collect();
     assert_eq!(granted, [true, false, false, false, true]);
-    assert!(text(&results[2]).contains("it needs the user's permission: no rule decides"), "{}", results[2]);
+    assert!(text(&results[2]).contains("mode refuse: it would ask (no rule decides)"), "{}", results[2]);
     assert_eq!(results[4]["permission"]["by"], "read_only");
     assert!(project.path.join("by-rule").exists());
     assert!(!project.path.join("other").exists() && !project.path.join("nowhere").exists());
@@ -85,13 +85,13 @@ fn a_repository_can_deny_and_be_stricter_but_not_allow() {
     let turns = json!([bash("touch denied"), bash("mkdir proposed"), say("All done.")]);
     play(&world, json!([root(turns)]));
     let project = world.project("app");
-    let config = json!({ "permissions": { "mode": "ask", "allow": ["bash(mkdir *)"], "deny": ["bash(touch *)"] } });
+    let config = json!({ "permissions": { "mode": "refuse", "allow": ["bash(mkdir *)"], "deny": ["bash(touch *)"] } });
     std::fs::create_dir_all(project.path.join(".mxd")).unwrap();
     std::fs::write(project.path.join(".mxd/config.json"), config.to_string()).unwrap();
     let listed = project.mxd(["permit", "list"]).ok();
     assert_eq!(
         listed,
-        "mode  ask\ndeny  bash(touch *)  repo\nallow bash(mkdir *)  repo  (proposed; add it to make it count)\n"
+        "mode  refuse\ndeny  bash(touch *)  repo\nallow bash(mkdir *)  repo  (proposed; add it to make it count)\n"
     );
     assert!(project.run(["Begin."]).out.contains("All done."));
     assert!(!project.path.join("denied").exists() && !project.path.join("proposed").exists());
@@ -138,4 +138,103 @@ fn rules_are_added_and_removed_where_they_are_and_bad_ones_are_refused() {
     assert_eq!(project.mxd(["permit", "list"]).ok(), "mode  open\n");
     project.mxd(["permit", "add", "bsh(a)"]).refused(3, "there is no tool \"bsh\"");
     project.mxd(["permit", "add", "bash(a"]).refused(3, "has no closing parenthesis");
+}
+
+/// Returns the project's open permission questions.
+fn held(project: &Project<'_>) -> Vec<Value> {
+    project.asks().into_iter().filter(|row| row["ask"]["kind"] == "permission").collect()
+}
+
+fn in_mode_ask(world: &World, turns: Value) -> Project<'_> {
+    play(world, json!([root(turns)]));
+    let project = world.project("app");
+    project.mxd(["config", "set", "permissions.mode", "ask", "--local"]).ok();
+    project
+}
+
+#[test]
+fn a_call_waits_for_the_answer_across_processes_and_runs_once() {
+    let world = World::new();
+    let turns = json!([
+        { "calls": [
+            { "tool": "bash", "input": { "command": "echo made >> made" } },
+            { "tool": "read_file", "input": { "files": [{ "path": "README.md" }] } }
+        ] },
+        say("All done.")
+    ]);
+    let project = in_mode_ask(&world, turns);
+    let ran = project.run(["Begin."]);
+    assert_eq!(ran.code, 2, "it waits for the user: {} {}", ran.out, ran.err);
+    let asks = held(&project);
+    assert_eq!(asks.len(), 1, "{asks:?}");
+    let ask = &asks[0]["ask"];
+    assert_eq!((ask["command"].as_str(), ask["action"].as_str()), (None, None), "the subject is typed: {ask}");
+    assert_eq!(results(&project).len(), 1, "the other call went on");
+    assert!(!project.path.join("made").exists());
+    let again = project.run([]);
+    assert_eq!((again.code, held(&project).len()), (2, 1), "a start asks nothing twice: {}", again.err);
+    let id = ask["id"].as_str().unwrap();
+    project.mxd(["answer", id, "once"]).ok();
+    assert!(project.run([]).out.contains("All done."));
+    assert_eq!(std::fs::read_to_string(project.path.join("made")).unwrap(), "made\n");
+    let results = results(&project);
+    assert_eq!(results[1]["permission"], json!({ "granted": true, "by": "user" }));
+}
+
+#[test]
+fn a_saved_rule_is_offered_letter_for_letter_and_decides_from_then_on() {
+    let world = World::new();
+    let project = in_mode_ask(&world, json!([bash("touch one"), bash("touch two"), say("All done.")]));
+    project.run(["Begin."]);
+    let asks = held(&project);
+    let labels: Vec<&str> =
+        asks[0]["ask"]["choices"].as_array().unwrap().iter().map(|choice| choice["label"].as_str().unwrap()).collect();
+    assert_eq!(
+        labels,
+        [
+            "Allow once",
+            "Allow in this task: bash(touch one)",
+            "Allow in the project: bash(touch *)",
+            "Refuse",
+            "Refuse from now on: bash(touch one)"
+        ]
+    );
+    project.mxd(["answer", asks[0]["ask"]["id"].as_str().unwrap(), "project"]).ok();
+    assert!(project.mxd(["permit", "list"]).ok().contains("allow bash(touch *)  local"));
+    assert!(project.run([]).out.contains("All done."));
+    assert!(project.path.join("one").exists() && project.path.join("two").exists());
+    assert_eq!(results(&project)[1]["permission"]["rule"], "bash(touch *)");
+}
+
+#[test]
+fn an_edited_rule_words_and_a_deny_rule_are_answers_too() {
+    let world = World::new();
+    let turns =
+        json!([bash("touch one"), bash("mkdir two"), bash("rmdir three"), bash("rmdir three"), say("All done.")]);
+    let project = in_mode_ask(&world, turns);
+    project.run(["Begin."]);
+    let next = || held(&project)[0]["ask"]["id"].as_str().unwrap().to_owned();
+    project.mxd(["answer", &next(), "--rule", "bash(touch o*)"]).ok();
+    project.run([]);
+    project.mxd(["answer", &next(), "Use", "another", "name."]).ok();
+    project.run([]);
+    project.mxd(["answer", &next(), "never"]).ok();
+    assert!(project.run([]).out.contains("All done."));
+    let listed = project.mxd(["permit", "list"]).ok();
+    assert!(listed.contains("allow bash(touch o*)") && listed.contains("deny  bash(rmdir three)"), "{listed}");
+    let results = results(&project);
+    assert!(text(&results[1]).contains("The user says: Use another name."), "{}", results[1]);
+    assert!(text(&results[2]).contains("will refuse it in this project"), "{}", results[2]);
+    assert!(text(&results[3]).contains("local deny rule bash(rmdir three)"), "{}", results[3]);
+}
+
+#[test]
+fn a_rule_that_is_added_elsewhere_answers_the_call_that_waits() {
+    let world = World::new();
+    let project = in_mode_ask(&world, json!([bash("touch one"), say("All done.")]));
+    project.run(["Begin."]);
+    assert_eq!(held(&project).len(), 1);
+    project.mxd(["permit", "add", "bash(touch *)"]).ok();
+    assert!(project.run([]).out.contains("All done."));
+    assert_eq!(results(&project)[0]["permission"]["rule"], "bash(touch *)");
 }

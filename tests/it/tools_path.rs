@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use mxd::tools::{
-    Call, ControlRequest, Gate, Handler, Permission, PermissionRequest, Registry, Reply, ToolEffect, TypedTool,
-    execute, names,
+    Call, ControlRequest, Gate, GateRequest, Handler, Permission, Registry, Reply, ToolEffect, TypedTool, execute,
+    names,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -129,7 +129,7 @@ fn schemas_are_objects_that_refuse_unknown_fields() {
 struct Deny;
 
 impl Gate for Deny {
-    fn check<'a>(&'a self, request: PermissionRequest<'a>) -> BoxFuture<'a, Permission> {
+    fn check<'a>(&'a self, request: GateRequest<'a>) -> BoxFuture<'a, Permission> {
         Box::pin(async move {
             match request.effect {
                 ToolEffect::Reads => Permission::Granted { note: None },

@@ -69,6 +69,7 @@ impl Bench {
         let context = ToolContext {
             registry: Arc::new(Registry::builtin()),
             gate: Arc::new(AllowAll),
+            consent: None,
             path_policy: Arc::new(PathPolicy::new(&root).unwrap()),
             cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),

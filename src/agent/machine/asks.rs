@@ -52,7 +52,7 @@ impl AskCause {
             Subject::CompactionFailed => Some(Self::Compaction),
             Subject::CheckFailed => Some(Self::Check),
             Subject::Clarify
-            | Subject::Permission
+            | Subject::Permission(_)
             | Subject::LaunchFailed(_)
             | Subject::SetupHook
             | Subject::McpApproval { .. }

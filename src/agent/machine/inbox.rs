@@ -103,6 +103,7 @@ impl Machine {
                 }
             }
             Phase::Asking { ask, cause } => self.on_event_while_asking(now, event, ask, cause),
+            Phase::Holding => self.advance(now),
             Phase::Saving { .. }
             | Phase::Preparing { .. }
             | Phase::Counting { .. }

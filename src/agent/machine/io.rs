@@ -1,12 +1,13 @@
 //! Inputs and effects of the machine, as plain data.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::agent::compaction::Trim;
 use crate::base::MessageId;
 use crate::model::Usage;
 use crate::model::conversation::ToolUse;
-use crate::model::event::{Allowance, Body, Event, Exit, InterruptReason, SessionConfig, ToolResult};
+use crate::model::event::{Allowance, Body, Event, Exit, InterruptReason, PermissionNote, SessionConfig, ToolResult};
 use crate::model::live::Activity;
 use crate::model::message::Message;
 use crate::provider::budget::BudgetVerdict;
@@ -119,8 +120,9 @@ pub enum Effect {
     CallModel { number: u64, purpose: Purpose, attempt: u32 },
     /// Cancel a request or a count. It still answers.
     CancelModel { number: u64 },
-    /// Run these calls, in parallel where possible, and answer each with [`Input::ToolFinished`].
-    RunTools { calls: Vec<ToolUse> },
+    /// Run these calls, in parallel where possible, and answer each with [`Input::ToolFinished`]. The user has already
+    /// consented to those in `consents`.
+    RunTools { calls: Vec<ToolUse>, consents: BTreeMap<String, PermissionNote> },
     /// Cancel running tools. Every call still answers.
     CancelTools,
     /// Answer with [`Input::Timer`] after `millis`.

@@ -1,7 +1,7 @@
 //! Runs the calls of a response. Each call is answered exactly once, whatever happens. `tools::order` decides which run
 //! in parallel.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::control;
 use crate::agent::machine::{AfterSave, AskCause, Effect, Hold, Machine, Phase};
@@ -9,7 +9,7 @@ use crate::base::Timestamp;
 use crate::model::Content;
 use crate::model::control::Control;
 use crate::model::conversation::ToolUse;
-use crate::model::event::{Body, Exit, RunEnded, ToolResult, Verdict};
+use crate::model::event::{Body, Exit, PermissionNote, RunEnded, ToolResult, Verdict};
 use crate::model::fold::OpenCall;
 use crate::model::live::Activity;
 use crate::tools::{self, names};
@@ -42,14 +42,22 @@ struct UnsavedResponse {
 impl Machine {
     pub(super) fn run_tools(&mut self, now: Timestamp, plan: control::CallPlan) {
         // A call with a stored result must not run again. The plan holds all open calls.
-        let calls: Vec<ToolUse> = plan.run;
+        self.run_calls(now, plan.run, BTreeMap::new());
+    }
+
+    pub(super) fn run_calls(
+        &mut self,
+        now: Timestamp,
+        calls: Vec<ToolUse>,
+        consents: BTreeMap<String, PermissionNote>,
+    ) {
         if calls.is_empty() {
             return self.advance(now);
         }
         let running = Running { calls: calls.iter().map(|call| call.call.clone()).collect(), ..Running::default() };
         self.phase = Phase::Tools(running);
         self.effects.push(Effect::Activity(Activity::Tool));
-        self.effects.push(Effect::RunTools { calls });
+        self.effects.push(Effect::RunTools { calls, consents });
     }
 
     /// Returns true if a response may be saved together with the results of its calls: the calls have no side effects
@@ -67,7 +75,7 @@ impl Machine {
         self.phase = Phase::Tools(Running { calls, unsaved, ..Running::default() });
         self.effects.push(Effect::Activity(Activity::Tool));
         self.effects.push(Effect::Sleep { timer, millis: SAVE_WITHIN_MS });
-        self.effects.push(Effect::RunTools { calls: plan.run });
+        self.effects.push(Effect::RunTools { calls: plan.run, consents: BTreeMap::new() });
     }
 
     /// Saves a response whose calls are slow.
@@ -125,7 +133,12 @@ impl Machine {
         {
             return self.ask_about_check(result, in_a_row);
         }
-        let mut bodies = vec![Body::from(result)];
+        let mut bodies = vec![match control {
+            // It has no result yet, and the other calls go on.
+            Some(tools::ControlRequest::Hold(request)) => self.hold(&result.call, request.as_ref().clone()),
+            _ => Body::from(result),
+        }];
+        let Phase::Tools(running) = &mut self.phase else { return };
         if let Some(unsaved) = &mut running.unsaved {
             unsaved.bodies.append(&mut bodies);
             if !last {
@@ -136,7 +149,9 @@ impl Machine {
             running.unsaved = None;
         }
         let is_stopping = self.stop_requests.interrupt || self.stop_requests.teardown.is_some();
-        if last && !is_stopping {
+        let holds = !self.state.held_calls.is_empty() || bodies.iter().any(|body| matches!(body, Body::AskRaised(_)));
+        // The model reads nothing before every call has a result.
+        if last && !is_stopping && !holds {
             bodies.extend(self.consume_messages(Hold::UntilIdle));
         }
         self.save_beside_tools(bodies);

@@ -75,8 +75,10 @@ pub fn describe(body: &Body) -> (String, String) {
         Body::AskAnswered(answered) => short(&match answered.answer.by {
             AnsweredBy::User => format!("answered: {}", answered.answer.text),
             AnsweredBy::Timeout => format!("timed out, used the default: {}", answered.answer.text),
+            AnsweredBy::Rule => format!("decided by a rule: {}", answered.answer.text),
         }),
         Body::AskWithdrawn(withdrawn) => short(&format!("question withdrawn: {}", withdrawn.reason)),
+        Body::CallReleased(_) => short("the call that waited for permission starts"),
         Body::Granted(granted) => short(&format!("the agent {}", granted.grant)),
         Body::BudgetWarning(budget) => short(&format!("{} of {} spent", budget.spent, budget.limit)),
         Body::BudgetExceeded(budget) => short(&format!("budget exceeded: {} of {}", budget.spent, budget.limit)),

@@ -104,6 +104,26 @@ impl Driver {
                 };
                 tokio::spawn(work.instrument(span));
             }
+            Effect::SaveRules(change) => {
+                tokio::task::spawn_blocking(move || {
+                    let mut rules = change.rules.iter();
+                    let result = rules.try_for_each(|rule| {
+                        ctx.settings_files.change(Layer::Local, |edit| edit.add_rule(change.list, rule))
+                    });
+                    ctx.send(Input::RulesSaved { change, result });
+                });
+            }
+            Effect::JudgeCalls(calls) => {
+                tokio::task::spawn_blocking(move || ctx.send(Input::CallsJudged(ctx.permissions.judge(calls))));
+            }
+            Effect::JudgeIfChanged => {
+                tokio::task::spawn_blocking(move || {
+                    if ctx.permissions.have_changed() {
+                        ctx.send(Input::RulesChanged);
+                    }
+                });
+            }
+            Effect::SetPolicies(policies) => self.ctx.permissions.set_tasks(policies),
             Effect::SaveDecision(decision) => {
                 tokio::task::spawn_blocking(move || {
                     let approved = decision.approved;

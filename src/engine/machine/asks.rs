@@ -134,6 +134,9 @@ impl Machine {
         if ask.kind() == AskKind::Approval {
             return self.answer_approval(command, task, &ask, answer);
         }
+        if ask.kind() == AskKind::Permission {
+            return self.answer_permission(now, command, task, &ask, answer);
+        }
         // No model reads a free-text answer to these: a "no" must not count as a retry.
         if matches!(ask.kind(), AskKind::LaunchFailed | AskKind::SetupHook | AskKind::TaskLimit)
             && answer.choice.is_none()
@@ -148,7 +151,14 @@ impl Machine {
         Ok(())
     }
 
-    fn record_answer(&mut self, now: Timestamp, task: TaskId, ask: &Ask, answer: Answer, command: Option<CommandId>) {
+    pub(super) fn record_answer(
+        &mut self,
+        now: Timestamp,
+        task: TaskId,
+        ask: &Ask,
+        answer: Answer,
+        command: Option<CommandId>,
+    ) {
         let id = ask.id;
         self.answering.insert(id);
         let then = AppendContinuation::Answer { task, ask: id, command };
@@ -194,6 +204,9 @@ impl Machine {
             return self.forward_to_run(task, event);
         }
         let Some(runtime) = self.runtimes.get(&task) else { return };
+        if runtime.state.held_calls.has_released() {
+            return self.wake(now, task, QueuePosition::First);
+        }
         let Some(decision) = runtime.state.decisions.iter().find(|decision| decision.ask.id == answered.id) else {
             return;
         };
@@ -233,6 +246,13 @@ pub(super) fn not_a_choice(ask: &Ask) -> Fault {
     choices.fold(fault, |fault, (choice, number)| fault.hint(format!("{number}: {}", choice.label)))
 }
 
+/// Returns the answer that allows a held call and saves rules.
+fn rules_answer(ask: &Ask, given: AskReply) -> Result<Answer, Fault> {
+    ask.answer(given, AnsweredBy::User).ok_or_else(|| {
+        Fault::user("rules can only be saved for a call that waits for permission").hint("`mxd permit add` adds a rule")
+    })
+}
+
 /// Returns the answer for a reply. Free text that equals a choice's label is that choice.
 fn parse_reply(ask: &Ask, given: AskReply) -> Result<Answer, Fault> {
     let given = match given {
@@ -242,10 +262,12 @@ fn parse_reply(ask: &Ask, given: AskReply) -> Result<Answer, Fault> {
             None => AskReply::Text(text),
         },
         AskReply::Choice(id) => AskReply::Choice(id),
+        AskReply::Rules(rules) => AskReply::Rules(rules),
     };
     let missing = match &given {
         AskReply::Choice(ChoiceId::Option(at)) => (at + 1).to_string(),
         AskReply::Choice(id) => format!("\"{id}\""),
+        AskReply::Rules(_) => return rules_answer(ask, given),
         AskReply::Text(_) => String::new(),
     };
     ask.answer(given, AnsweredBy::User)

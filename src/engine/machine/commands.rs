@@ -60,7 +60,7 @@ impl Machine {
             Command::Move { task, parent, before } => self.reparent(now, origin, task, parent, before),
             Command::Reorder { parent, order } => self.reorder(now, origin, parent, order),
             Command::Resume { task } => self.resume(now, id, task),
-            Command::Interrupt { task } => self.interrupt(id, task),
+            Command::Interrupt { task } => self.interrupt(now, id, task),
             Command::Stop { scope } => self.stop(now, id, actor, scope),
             Command::Compact { task } => self.compact(now, id, task),
             Command::Background { task, call } => self.send_run_command(id, task, RunCommand::Background { call }),

@@ -244,6 +244,7 @@ impl Machine {
             Body::Message(message) => self.on_message(now, task, message, event),
             Body::AskRaised(ask) => {
                 self.on_ask_raised(task, ask);
+                self.on_call_held(now, task, ask);
                 if ask.kind() == AskKind::LaunchFailed {
                     self.report_launch_failure(now, task);
                 }
@@ -257,6 +258,7 @@ impl Machine {
                 self.complete_if_done(now, task);
             }
             Body::TurnEnded(_) => self.runtime(task).created = 0,
+            Body::Granted(_) => self.policies_changed(),
             Body::DoneNotified(notified) => self.on_done_notified(now, task, notified),
             Body::SessionConfig(config) => self.runtime(task).model = Some(config.model.clone()),
             Body::Work(Work::Approved { .. }) => self.complete_if_done(now, task),

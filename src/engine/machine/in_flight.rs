@@ -13,6 +13,8 @@ impl Effect {
             | Self::CopyConversation { .. }
             | Self::RunJob { .. }
             | Self::WritePlan { .. }
+            | Self::SaveRules(_)
+            | Self::JudgeCalls(_)
             | Self::SaveDecision(_) => true,
             // Appends and saves are counted by their continuations, runs by the slots of their tasks.
             Self::Append { .. }
@@ -22,6 +24,8 @@ impl Effect {
             | Self::CancelLaunch { .. }
             | Self::SendToRun { .. }
             | Self::DiscardEnvelope { .. }
+            | Self::JudgeIfChanged
+            | Self::SetPolicies(_)
             | Self::SetTimer { .. }
             | Self::Reply { .. }
             | Self::Notify(_)
@@ -41,6 +45,8 @@ impl Input {
                 | Self::ConversationCopied { .. }
                 | Self::JobDone(_)
                 | Self::PlanWritten { .. }
+                | Self::RulesSaved { .. }
+                | Self::CallsJudged(_)
                 | Self::DecisionSaved { .. }
         )
     }

@@ -10,9 +10,10 @@ use crate::engine::command::{Actor, ArchivedWork, Command, CommandId, Outcome, R
 use crate::engine::deleted_tasks::DeletedTask;
 use crate::engine::machine::job::{Job, JobOutcome};
 use crate::engine::machine::{
-    ApprovalDecision, Approvals, CopyContinuation, DeletedTaskContinuation, PlanWriteContinuation, RemovalContinuation,
-    RestoreContinuation,
+    ApprovalDecision, Approvals, CopyContinuation, DeletedTaskContinuation, JudgedCall, PlanWriteContinuation,
+    RemovalContinuation, RestoreContinuation, RuleChange, WaitingCall,
 };
+use crate::engine::permissions::TaskPolicies;
 use crate::engine::update::Notice;
 use crate::model::event::{Body, BudgetScope, Event};
 use crate::model::fold::SessionState;
@@ -21,7 +22,6 @@ use crate::model::run::{Ending, RunCommand};
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
 use crate::model::{Live, Project};
-use crate::permit::ProfileMode;
 use crate::tools::mcp::ToolChange;
 
 /// Correlates an effect with the input that reports its result. Assigned by the machine.
@@ -178,6 +178,15 @@ pub enum Input {
         decision: Box<ApprovalDecision>,
         result: Result<(), Fault>,
     },
+    /// Permission rules were saved to the settings, or could not be.
+    RulesSaved {
+        change: Box<RuleChange>,
+        result: Result<(), Fault>,
+    },
+    /// The permission settings may have changed.
+    RulesChanged,
+    /// Waiting calls that are decided now. The others still need the user.
+    CallsJudged(Vec<JudgedCall>),
     Timer {
         timer: Timer,
     },
@@ -225,6 +234,8 @@ pub enum Timer {
     Retry { task: TaskId },
     /// Checks whether a model has been silent for a while.
     Silence { task: TaskId },
+    /// Checks whether the permission settings have changed, while calls wait for the user.
+    Rules,
 }
 
 /// Something for the driver to do.
@@ -294,6 +305,14 @@ pub enum Effect {
         change: PlanChange,
         then: PlanWriteContinuation,
     },
+    /// Add permission rules to the project's local settings. Answered by [`Input::RulesSaved`].
+    SaveRules(Box<RuleChange>),
+    /// Judge calls that wait for the user. Answered by [`Input::CallsJudged`].
+    JudgeCalls(Vec<WaitingCall>),
+    /// Find out whether the settings have changed, and if so send [`Input::RulesChanged`].
+    JudgeIfChanged,
+    /// Use these permissions of the tasks from now on.
+    SetPolicies(Arc<TaskPolicies>),
     /// Save a decision of the user and apply it outside of the machine. Answered by [`Input::DecisionSaved`].
     SaveDecision(Box<ApprovalDecision>),
     /// Delete a message from a project that the user declined.
@@ -338,8 +357,6 @@ pub struct LaunchOrder {
     pub place: Option<WorktreeLocation>,
     /// Whether the agent may create sub tasks.
     pub may_delegate: bool,
-    /// What the profiles say about the permission mode, from the root down to the task.
-    pub permission_modes: Vec<ProfileMode>,
     /// Every budget that applies, with what was spent of it.
     pub accounts: Vec<BudgetLimit>,
     pub hook: HookPolicy,

@@ -71,12 +71,13 @@ impl Machine {
 
     pub(super) fn has_work(&self, task: TaskId) -> bool {
         let Some(state) = self.state(task) else { return false };
-        let SessionState { asks, messages, decisions, turns, .. } = state;
+        let SessionState { asks, messages, decisions, turns, held_calls, .. } = state;
         // A stopped task needs a message to resume, even if a background process of it has ended.
         let stop = turns.last_exit.as_ref().filter(|last| is_users_stop(&last.exit));
         let has_message =
             |stop: &LastExit| messages.iter().any(|message| state.is_woken_by(message) && stop.precedes(message));
-        if decisions.is_empty() && stop.is_some_and(|stop| !has_message(stop)) {
+        let is_answered = !decisions.is_empty() || held_calls.has_released();
+        if !is_answered && stop.is_some_and(|stop| !has_message(stop)) {
             return false;
         }
         // A run that asks the user is woken only by the user. Any other message would start it and leave it idle again,
@@ -165,7 +166,6 @@ impl Machine {
             above: node.parent.and_then(|above| Some((above, self.tree.get(above)?.title.clone()))),
             place: self.worktree_location(&node),
             may_delegate: self.tree.depth(task) < self.limits.max_depth as usize,
-            permission_modes: self.permission_modes(&node),
             accounts,
             hook: self.runtimes.get(&task).map(TaskRuntime::hook_policy).unwrap_or_default(),
             approvals: self.approvals.clone(),
@@ -175,7 +175,7 @@ impl Machine {
         self.out.push(Effect::Launch(Box::new(order)));
     }
 
-    fn permission_modes(&self, node: &TaskNode) -> Vec<ProfileMode> {
+    pub(super) fn permission_modes(&self, node: &TaskNode) -> Vec<ProfileMode> {
         // A profile that is missing or invalid prevents the launch of its own task.
         let mode =
             |node: &TaskNode| self.profiles.by_full_name(&node.profile).map(|usable| usable.profile.permission_mode());
@@ -285,6 +285,7 @@ impl Machine {
                 self.append_stop(task);
             }
             Timer::Silence { task } => self.check_silence(now, task),
+            Timer::Rules => self.on_rules_timer(now),
             Timer::Retry { task } if self.retry_first_message(task) => {}
             Timer::Retry { task } => {
                 self.finish_start(now, task);

@@ -45,6 +45,9 @@ impl Machine {
             self.runtimes.insert(task, TaskRuntime { state, activity, ..TaskRuntime::default() });
         }
         self.find_queued_merges();
+        // Judges the waiting calls, too: a rule may have been saved just before the end.
+        self.policies_changed();
+        self.publish_policies();
         self.changed = self.tree.all().map(|node| node.id).collect();
         let tasks: Vec<TaskId> = self.tree.all().map(|node| node.id).collect();
         for &task in &tasks {
@@ -69,6 +72,7 @@ impl Machine {
         }
         self.resume_recurrences(now);
         self.ask_about_servers();
+        self.on_rules_timer(now);
         // The cause of a failed root launch, such as a missing key, may be gone. The root has no parent that would be
         // notified twice.
         let root = self.tree.root_id();

@@ -18,7 +18,10 @@ impl Machine {
         self.runtimes.get(&task).is_some_and(|runtime| runtime.slot.is_alive())
     }
 
-    pub(super) fn interrupt(&mut self, id: CommandId, task: TaskId) -> Result<(), Fault> {
+    pub(super) fn interrupt(&mut self, now: Timestamp, id: CommandId, task: TaskId) -> Result<(), Fault> {
+        if self.interrupt_held_calls(now, id, task) {
+            return Ok(());
+        }
         self.send_run_command(id, task, RunCommand::Interrupt)
     }
 

@@ -94,6 +94,7 @@ impl Machine {
             self.changed.insert(task);
         }
         self.saves.next.push(then);
+        self.policies_changed();
     }
 
     /// As [`Machine::commit`], without changes of its own.

@@ -64,6 +64,7 @@ impl Machine {
 
     /// Sets the available profiles. Returns true if their views changed.
     pub fn set_profiles(&mut self, profiles: Profiles) -> bool {
+        self.policies_changed();
         let before = std::mem::replace(&mut self.profiles, profiles);
         before.views() != self.profiles.views()
     }

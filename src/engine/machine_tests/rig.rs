@@ -56,6 +56,8 @@ pub struct Rig {
     pub approvals: Approvals,
     /// The changes to the files of recurring tasks.
     pub written: Vec<PlanChange>,
+    /// The permission rules that were saved.
+    pub rules: Vec<(crate::permit::List, Vec<String>)>,
     /// Blocked writes.
     held: Vec<Effect>,
     /// All other effects, in order.
@@ -84,6 +86,7 @@ impl Rig {
             appends: DiskMode::Accepts,
             saves: DiskMode::Accepts,
             written: Vec::new(),
+            rules: Vec::new(),
             held: Vec::new(),
             effects: Vec::new(),
             commands: 0,
@@ -160,6 +163,14 @@ impl Rig {
                 self.written.push(change);
                 self.approvals.decide(Approval::RecurringTask { hash: FILE_HASH.to_owned() }, true);
                 inputs.push_back(Input::PlanWritten { then, result: Ok(Some(FILE_HASH.to_owned())) });
+            }
+            Effect::JudgeCalls(calls) => {
+                self.effects.push(Effect::JudgeCalls(calls));
+                inputs.push_back(Input::CallsJudged(Vec::new()));
+            }
+            Effect::SaveRules(change) => {
+                self.rules.push((change.list, change.rules.clone()));
+                inputs.push_back(Input::RulesSaved { change, result: Ok(()) });
             }
             other => self.effects.push(other),
         }

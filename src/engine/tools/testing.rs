@@ -146,6 +146,7 @@ impl Fixture {
         let context = ToolContext {
             registry: Arc::new(registry),
             gate: Arc::new(AllowAll),
+            consent: None,
             path_policy: Arc::new(PathPolicy::new(&root).unwrap()),
             cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),

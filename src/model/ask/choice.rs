@@ -66,6 +66,16 @@ pub enum ChoiceId {
     Decline,
     /// Count the work as done, and merge it.
     Merge,
+    /// Run the held call, this time.
+    Once,
+    /// Run the held call, and calls equal to it in the same task.
+    ThisTask,
+    /// Run the held call, and save the displayed rule for the project.
+    Project,
+    /// Do not run the held call.
+    No,
+    /// Do not run the held call, and refuse it from now on in the project.
+    Never,
     /// A word of a later version. Nothing acts on it.
     Other(String),
 }
@@ -74,7 +84,7 @@ const OPTION: &str = "option-";
 const SPEND: &str = "spend-";
 const MODEL: &str = "model-";
 
-const WORDS: [(&str, ChoiceId); 14] = [
+const WORDS: [(&str, ChoiceId); 19] = [
     ("retry", ChoiceId::Retry),
     ("continue", ChoiceId::Continue),
     ("change-key", ChoiceId::ChangeKey),
@@ -89,6 +99,11 @@ const WORDS: [(&str, ChoiceId); 14] = [
     ("approve", ChoiceId::Approve),
     ("decline", ChoiceId::Decline),
     ("merge", ChoiceId::Merge),
+    ("once", ChoiceId::Once),
+    ("task", ChoiceId::ThisTask),
+    ("project", ChoiceId::Project),
+    ("no", ChoiceId::No),
+    ("never", ChoiceId::Never),
 ];
 
 impl fmt::Display for ChoiceId {

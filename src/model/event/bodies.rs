@@ -115,10 +115,12 @@ pub struct PermissionNote {
     pub by: PermissionCause,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum PermissionCause {
     Hook,
+    /// The user's answer to the Ask of the call.
+    User,
     Rule {
         list: String,
         source: String,
@@ -138,7 +140,37 @@ pub enum PermissionCause {
     ReadOnly,
     Sandbox,
     /// Nothing decided, so it needs the user's permission.
-    Undecided,
+    Undecided {
+        /// Why the command is not understood.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<String>,
+    },
+}
+
+impl Default for PermissionCause {
+    fn default() -> Self {
+        Self::Undecided { opaque: None }
+    }
+}
+
+impl fmt::Display for PermissionCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hook => f.write_str("a hook decided"),
+            Self::User => f.write_str("you answered"),
+            Self::Rule { list, source, rule, possibly: false } => write!(f, "{source} {list} rule {rule}"),
+            Self::Rule { list, source, rule, possibly: true } => {
+                write!(f, "{source} {list} rule {rule} may match, because the command contains an expansion")
+            }
+            Self::Stop { what } => f.write_str(what),
+            Self::Mode { mode } => write!(f, "mode {mode}"),
+            Self::Coordination => f.write_str("it concerns only tasks and messages"),
+            Self::ReadOnly => f.write_str("it only reads"),
+            Self::Sandbox => f.write_str("it runs inside the sandbox"),
+            Self::Undecided { opaque: None } => f.write_str("no rule decides"),
+            Self::Undecided { opaque: Some(why) } => write!(f, "the command is not understood: {why}"),
+        }
+    }
 }
 
 impl ToolResult {
@@ -236,6 +268,7 @@ pub enum ResumeShape {
     PendingDone,
     Parked,
     NeedsRepair,
+    Held,
 }
 
 /// A run started.
@@ -305,6 +338,14 @@ pub struct DoneNotified {
     pub result: String,
 }
 
+/// A held call starts to run. Its outcome is unknown until it has a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallReleased {
+    pub call: String,
+    /// The answered Ask.
+    pub ask: AskId,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskAnswered {
     pub id: AskId,
@@ -343,6 +384,8 @@ pub enum Grant {
     NoMoreTasks,
     /// The task may be declared done, once, although its check fails.
     Unchecked,
+    /// Calls that match one of these permission rules run in this task without asking.
+    Calls { rules: Vec<String> },
 }
 
 impl fmt::Display for Grant {
@@ -357,6 +400,7 @@ impl fmt::Display for Grant {
             Self::Tasks { up_to } => write!(f, "may create tasks until {up_to} are open"),
             Self::NoMoreTasks => write!(f, "may not create more tasks than the limits allow"),
             Self::Unchecked => write!(f, "may be done although its check fails"),
+            Self::Calls { rules } => write!(f, "may run in this task: {}", rules.join(", ")),
         }
     }
 }

@@ -33,6 +33,9 @@ pub struct Grants {
     /// The task may be declared done although its check fails. Cleared at the end of the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unchecked: bool,
+    /// Permission rules that allow calls in this task.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub calls: BTreeSet<String>,
     /// The budgets that the agent was warned about.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub warned: BTreeSet<MicroUsd>,
@@ -60,6 +63,7 @@ impl Grants {
             }
             Grant::NoMoreTasks => self.no_more_tasks = true,
             Grant::Unchecked => self.unchecked = true,
+            Grant::Calls { rules } => self.calls.extend(rules.iter().cloned()),
         }
     }
 

@@ -142,6 +142,7 @@ impl TurnWatch {
             | Body::AskRaised(_)
             | Body::AskAnswered(_)
             | Body::AskWithdrawn(_)
+            | Body::CallReleased(_)
             | Body::Granted(_)
             | Body::BudgetWarning(_)
             | Body::BudgetExceeded(_)

@@ -2,7 +2,7 @@
 
 use crate::base::{AskId, TaskId, sanitize, text};
 use crate::model::Ask;
-use crate::model::ask::{AskKind, AskReply};
+use crate::model::ask::{AskKind, AskReply, ChoiceId, PermissionRequest, RequestedAction, Subject};
 use crate::text::markdown;
 use crate::text::wrap::{self, Break};
 use crate::text::{Page, Row, Span, width};
@@ -34,13 +34,21 @@ pub fn rows(state: &State, project: &ProjectState, cx: &Cx<'_>, columns: usize) 
         };
         head(state, project, cx, *task, ask, columns, &mut out);
         if !state.is_later(*id) {
-            let question = brief(ask);
+            let question = with_count(brief(ask), state, *id);
             let room = columns.saturating_sub(4);
             let shown = width::truncate(&question, room, width::Cut::End, cx.theme.glyphs.ellipsis).into_owned();
             out.push(plain(ask.id, Row::new(vec![Span::decoration("   ", Role::Text), Span::new(shown, Role::Muted)])));
         }
     }
     out
+}
+
+/// Adds how many tasks wait for the same answer.
+pub fn with_count(question: String, state: &State, id: AskId) -> String {
+    match state.equal_to(id).len() {
+        0 => question,
+        others => format!("{question}  ({} tasks)", others + 1),
+    }
 }
 
 /// Returns a question in one line. Only agents write Markdown; other questions are plain text.
@@ -96,7 +104,10 @@ fn head(
 
 /// Returns the rows of a card in at most `height` rows: the question and its details are cut first, the answer never.
 pub fn card(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, height: usize) -> Vec<AskRow> {
-    let mut question = question_rows(cx, ask, columns);
+    let mut question = match &ask.subject {
+        Subject::Permission(request) => call_rows(state, cx, ask, request, columns),
+        _ => question_rows(cx, ask, columns),
+    };
     let mut answer = choice_rows(ask, columns);
     if !answer.is_empty() {
         answer.insert(0, plain(ask.id, Row::blank()));
@@ -122,6 +133,50 @@ pub fn card(state: &State, cx: &Cx<'_>, ask: &Ask, columns: usize, height: usize
     }
     let surplus = (question.len() + answer.len()).saturating_sub(height);
     question.into_iter().chain(answer).skip(surplus).collect()
+}
+
+/// Returns a call that waits for permission: the command or the change, and why it is asked.
+fn call_rows(state: &State, cx: &Cx<'_>, ask: &Ask, request: &PermissionRequest, columns: usize) -> Vec<AskRow> {
+    let indent = [Span::decoration(" ", Role::Text)];
+    let room = columns.saturating_sub(2);
+    let code = |language: &str, text: &str| {
+        // A fence is longer than any in the text.
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        let rows = markdown::render(&format!("{fence}{language}\n{text}\n{fence}"), Page::new(room, cx.theme.glyphs));
+        rows.into_iter().map(|row| Row { spans: indent.iter().cloned().chain(row.spans).collect(), ..row })
+    };
+    let line = |text: &str, role: Role| {
+        let spans = [Span::new(width::visible(text).into_owned(), role)];
+        wrap::spans(&spans, columns.saturating_sub(1), &indent, &indent, Break::Words)
+    };
+    let mut rows = Vec::new();
+    match &request.action {
+        RequestedAction::Command { command } => rows.extend(code("sh", command)),
+        RequestedAction::Edit { diff, .. } if !diff.is_empty() => {
+            rows.extend(line(&request.headline(), Role::Strong));
+            rows.extend(code("diff", diff.trim_end()));
+        }
+        RequestedAction::Coordinate { input, .. } | RequestedAction::External { input } => {
+            rows.extend(line(&request.headline(), Role::Strong));
+            rows.extend(code("json", input));
+        }
+        RequestedAction::Edit { .. } | RequestedAction::Read { .. } | RequestedAction::Network { .. } => {
+            rows.extend(line(&request.headline(), Role::Strong));
+        }
+    }
+    let others = match state.equal_to(ask.id).len() {
+        0 => String::new(),
+        others => format!("{} tasks wait for this. ", others + 1),
+    };
+    let hidden = rows.len().saturating_sub(DETAIL_ROWS);
+    rows.truncate(DETAIL_ROWS);
+    if hidden > 0 {
+        let more = format!("{} {}", cx.theme.glyphs.ellipsis, text::count(hidden, "more line", "more lines"));
+        rows.extend(line(&more, Role::Faint));
+    }
+    rows.extend(line(&format!("{others}Asked because: {}.", request.cause), Role::Muted));
+    rows.into_iter().map(|row| plain(ask.id, row)).collect()
 }
 
 /// Returns the question and its details.
@@ -187,7 +242,10 @@ fn field_rows(state: &State, glyphs: &Glyphs, ask: &Ask, columns: usize, out: &m
     };
     let draft = state.draft(ask.id).filter(|draft| !draft.is_empty());
     let Some(draft) = draft else {
+        let offers_rule = ask.choices.iter().any(|choice| choice.id == ChoiceId::Project);
         let words = match ask.choices.len() {
+            count if offers_rule => format!("1-{count} to choose, e to edit the rule, or say why not"),
+            count if ask.kind() == AskKind::Permission => format!("1-{count} to choose, or say why not"),
             0 => "type your answer".to_owned(),
             1 => "1 to choose, or type your answer".to_owned(),
             count => format!("1-{} to choose, or type your answer", count.min(9)),
@@ -195,6 +253,10 @@ fn field_rows(state: &State, glyphs: &Glyphs, ask: &Ask, columns: usize, out: &m
         let row = row(words, glyphs.prompt, Role::Placeholder);
         return out.push(AskRow { ask: ask.id, row, cursor: Some(3), choice: None });
     };
+    if state.edits_rule(ask.id) {
+        let note = " Enter allows the call and saves this rule for the project. Esc leaves the rule as it was.";
+        out.push(plain(ask.id, Row::of(note, Role::Muted)));
+    }
     let rows = draft.rows(answer_width(u16::try_from(columns).unwrap_or(u16::MAX)));
     let (cursor_row, column) = rows.place(draft.shown(), draft.cursor());
     for (number, range) in rows.iter().enumerate() {

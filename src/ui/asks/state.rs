@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::{AskId, TaskId, Timestamp};
+use crate::model::Ask;
+use crate::model::ask::Subject;
 use crate::ui::field::Field;
 use crate::ui::project_state::ProjectState;
 
@@ -26,6 +28,10 @@ pub struct State {
     later: BTreeSet<AskId>,
     /// Questions whose answer is on its way to the engine.
     sent: BTreeSet<AskId>,
+    /// The Asks of other tasks about the same call, by the one that stands for them in the list.
+    equal: BTreeMap<AskId, Vec<(TaskId, AskId)>>,
+    /// The question whose draft is a permission rule to save.
+    rule: Option<AskId>,
     /// Set when drafts differ from the saved ones.
     unsaved: bool,
     pub top: usize,
@@ -62,7 +68,24 @@ impl State {
         self.unsaved |= self.drafts.len() != drafts;
         self.later.retain(|id| known.contains(id));
         self.sent.retain(|id| known.contains(id));
-        self.items = pending.into_iter().map(|(task, ask)| (task, ask.id)).collect();
+        self.equal.clear();
+        self.items.clear();
+        let mut shown: Vec<&Ask> = Vec::new();
+        for (task, ask) in pending {
+            match shown.iter().find(|known| is_same_call(known, ask)) {
+                Some(known) => self.equal.entry(known.id).or_default().push((task, ask.id)),
+                None => {
+                    shown.push(ask);
+                    self.items.push((task, ask.id));
+                }
+            }
+        }
+        self.rule = self.rule.filter(|id| known.contains(id));
+        // An answered question no longer stands for the others.
+        let folded = |id: AskId| self.equal.iter().find(|(_, others)| others.iter().any(|(_, other)| *other == id));
+        let stands = |id: AskId| folded(id).map_or(id, |(stands, _)| *stands);
+        self.chosen = self.chosen.map(stands);
+        self.opened = self.opened.map(stands);
         // Deferred questions stay in the list, after the others.
         self.items.sort_by_key(|(_, id)| self.later.contains(id));
         self.opened = self.opened.filter(|id| known.contains(id));
@@ -80,6 +103,31 @@ impl State {
         &self.items
     }
 
+    /// Returns the Asks of other tasks about the same call. One answer is for all of them.
+    pub fn equal_to(&self, id: AskId) -> &[(TaskId, AskId)] {
+        self.equal.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns true if the draft of a question is the rule to save.
+    pub fn edits_rule(&self, id: AskId) -> bool {
+        self.rule == Some(id)
+    }
+
+    /// Takes the rules that a question offers into its draft.
+    pub fn edit_rules(&mut self, id: AskId, rules: &[String]) {
+        self.set_draft(id, rules.join("\n"));
+        self.rule = Some(id);
+    }
+
+    /// Leaves the rules as they were. Returns false if they are not being edited.
+    pub fn discard_rules(&mut self, id: AskId) -> bool {
+        let edits = self.rule.take_if(|edited| *edited == id).is_some();
+        if edits {
+            self.set_draft(id, String::new());
+        }
+        edits
+    }
+
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -95,7 +143,9 @@ impl State {
     /// Returns the question to answer while `selected` is shown: the opened one, or the first of that task.
     pub fn card(&self, selected: TaskId) -> Option<(TaskId, AskId)> {
         let opened = self.opened.and_then(|opened| self.items.iter().find(|(_, id)| *id == opened));
-        let own = || self.items.iter().find(|(task, id)| *task == selected && self.is_fresh(*id));
+        let asks_for =
+            |task: TaskId, id: AskId| task == selected || self.equal_to(id).iter().any(|(task, _)| *task == selected);
+        let own = || self.items.iter().find(|(task, id)| asks_for(*task, *id) && self.is_fresh(*id));
         opened.or_else(own).copied()
     }
 
@@ -191,6 +241,14 @@ impl State {
     /// Reopens a question whose answer was refused, with the draft.
     pub fn on_answer_refused(&mut self, id: AskId) {
         self.sent.remove(&id);
+    }
+}
+
+/// Returns true if both ask about the same call.
+fn is_same_call(a: &Ask, b: &Ask) -> bool {
+    match (&a.subject, &b.subject) {
+        (Subject::Permission(a), Subject::Permission(b)) => a.is_same_call(b),
+        _ => false,
     }
 }
 

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::model::Ask;
 use crate::theme::Role;
-use crate::ui::asks::{State, brief, card_rows, rows};
+use crate::ui::asks::{State, brief, card_rows, rows, with_count};
 use crate::ui::draw;
 use crate::ui::field::Field;
 use crate::ui::msg::Cx;
@@ -88,7 +88,7 @@ pub fn strip(state: &State, project: &ProjectState, cx: &Cx<'_>, key: &str, area
     let line = Line::from(vec![
         Span::styled(format!(" {} ", theme.glyphs.ask), theme.style(Role::Ask)),
         Span::styled(title, theme.style(Role::Strong)),
-        Span::styled(format!("  {}", brief(ask)), theme.style(Role::Text)),
+        Span::styled(format!("  {}", with_count(brief(ask), state, ask.id)), theme.style(Role::Text)),
     ]);
     draw::line(buffer, area, 0, &draw::cut(&line, room + 3, theme.glyphs));
 }

@@ -236,6 +236,8 @@ impl Fold {
                     _ => false,
                 });
             }
+            // The call itself is shown.
+            Body::CallReleased(_) => {}
             Body::Granted(it) => {
                 self.notice(event, Tone::Quiet, format!("the agent {}", sanitize::line(&it.grant.to_string())), "");
             }
@@ -392,7 +394,7 @@ fn tree_action_label(action: TreeAction) -> &'static str {
 fn run_word(shape: ResumeShape) -> &'static str {
     match shape {
         ResumeShape::Fresh => "started",
-        ResumeShape::Interrupted | ResumeShape::PendingYield | ResumeShape::Parked => "continued",
+        ResumeShape::Interrupted | ResumeShape::PendingYield | ResumeShape::Parked | ResumeShape::Held => "continued",
         ResumeShape::PendingDone => "finishing",
         ResumeShape::NeedsRepair => "continued after a repair",
     }

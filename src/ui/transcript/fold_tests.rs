@@ -52,6 +52,8 @@ fn an_answer_joins_its_question() {
         text: "/auth/callback".to_owned(),
         choice: Some(Chosen::Id(ChoiceId::Option(0))),
         by: AnsweredBy::User,
+        rules: Vec::new(),
+        cause: None,
     };
     let mut fold = Fold::default();
     fold.apply(&event(1, 9, Body::AskRaised(ask.clone())));

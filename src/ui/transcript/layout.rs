@@ -72,6 +72,7 @@ pub fn rows(entry: &Entry, page: &Page<'_>) -> Vec<Row> {
                 let by = match answer.by {
                     AnsweredBy::User => "you",
                     AnsweredBy::Timeout => "no answer in time, default used",
+                    AnsweredBy::Rule => "decided without you",
                 };
                 rows.extend(under(&format!("{by}: {}", answer.text), Role::User, page));
             }

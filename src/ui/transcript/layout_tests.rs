@@ -68,7 +68,7 @@ fn question_details_render_as_markdown() {
     let text = shown(kind, 60, false).join("\n");
     assert!(text.contains("Found two ways:") && text.contains(" one") && !text.contains('`'), "{text}");
     let kind = asked(|ask| {
-        ask.subject = Subject::Permission;
+        ask.subject = Subject::Permission(Box::default());
         ask.detail = "rm **/*.o".to_owned();
     });
     assert!(shown(kind, 60, false).join("\n").contains("rm **/*.o"), "what is no prose is shown as it stands");

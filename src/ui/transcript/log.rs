@@ -52,6 +52,7 @@ fn summary(body: &Body) -> String {
         Body::AskRaised(it) => brief(&it.question),
         Body::AskAnswered(it) => brief(&it.answer.text),
         Body::AskWithdrawn(it) => brief(&it.reason),
+        Body::CallReleased(it) => brief(&it.call),
         Body::Granted(it) => brief(&it.grant.to_string()),
         Body::BudgetWarning(it) => format!("{} of {}", it.spent, it.limit),
         Body::BudgetExceeded(it) => format!("{} of {}", it.spent, it.limit),

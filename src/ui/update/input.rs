@@ -86,6 +86,15 @@ fn type_char(model: &mut Model, typed: char, cx: &Cx<'_>, out: &mut Out) {
     {
         return;
     }
+    if typed == 'e'
+        && model.layers.is_empty()
+        && model.focus == Pane::Composer
+        && let Some((_, id)) = model.card()
+        && model.asks.takes_digits(id, cx.now)
+        && actions::asks::edit_rule(model)
+    {
+        return;
+    }
     let digit = typed.to_digit(10).map_or(0, |digit| digit as usize);
     if model.card().is_none() && actions::composer::take_example(model, digit) {
         return;

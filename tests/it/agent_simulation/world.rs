@@ -51,6 +51,8 @@ pub struct World {
     news: VecDeque<Event>,
     /// The calls that were really carried out.
     ran: BTreeSet<String>,
+    /// The calls that the user allowed.
+    consented: BTreeSet<String>,
     pub answered: BTreeSet<String>,
     pub consumed: BTreeSet<MessageId>,
     pub sent: BTreeSet<MessageId>,
@@ -77,6 +79,7 @@ impl World {
             work: Vec::new(),
             news: VecDeque::new(),
             ran: BTreeSet::new(),
+            consented: BTreeSet::new(),
             answered: BTreeSet::new(),
             consumed: BTreeSet::new(),
             sent: BTreeSet::new(),
@@ -156,7 +159,8 @@ impl World {
                     *cancelled |= *number == which;
                 }
             }),
-            Effect::RunTools { calls } => {
+            Effect::RunTools { calls, consents } => {
+                self.consented.extend(consents.into_keys());
                 for call in calls {
                     self.tally.tools += 1;
                     let first = self.ran.insert(call.call.clone());

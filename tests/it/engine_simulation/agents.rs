@@ -1,6 +1,6 @@
 //! Runs: the real machine of an agent, on a model that says whatever the dice say.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use mxd::agent::machine::{Effect, Input, Limits, Machine};
 use mxd::base::{Fault, MessageId, MicroUsd, RunId, TaskId};
@@ -9,6 +9,7 @@ use mxd::engine::machine;
 use mxd::engine::query::TreeAnswer;
 use mxd::model::conversation::ToolUse;
 use mxd::model::event::{BackgroundRef, Event, Exit, InterruptReason, ToolResult, Verdict};
+use mxd::model::fold::OpenCall;
 use mxd::model::live::Live;
 use mxd::model::message::{Message, MessageSource};
 use mxd::model::run::{Ending, RunCommand};
@@ -48,6 +49,8 @@ pub struct Run {
     pub has_slept: bool,
     /// It was told that it may not finish yet.
     pub refused: bool,
+    /// The calls that the user allowed.
+    consented: BTreeSet<String>,
 }
 
 impl Run {
@@ -101,6 +104,7 @@ impl World {
             work: Vec::new(),
             has_slept: false,
             refused: false,
+            consented: BTreeSet::new(),
         };
         self.runs.insert(task, run);
         self.feed_run(task, Input::Start);
@@ -134,7 +138,8 @@ impl World {
                     *cancelled |= *number == which;
                 }
             }),
-            Effect::RunTools { calls } => {
+            Effect::RunTools { calls, consents } => {
+                run.consented.extend(consents.into_keys());
                 let work =
                     calls.into_iter().map(|call| Work::Tool { call, asked: None, answer: None, cancelled: false });
                 run.work.extend(work);
@@ -286,12 +291,20 @@ impl World {
         cancelled: bool,
     ) -> Input {
         let is_done = call.name == names::wire(names::DONE);
+        let is_consented = self.runs.get(&task).is_some_and(|run| run.consented.contains(&call.call));
+        let is_held = answer.is_none() && !is_done && !cancelled && !is_consented && self.dice.chance(10);
         let verdict = if self.calm || self.dice.chance(70) { Verdict::Passed } else { Verdict::Failed };
         let control = (is_done && answer == Some(&Ok(())))
             .then(|| tools::ControlRequest::Done { verdict, result: "what came of it".to_owned() });
         let is_error = cancelled || matches!(answer, Some(Err(_)));
         let starts = call.name == names::wire(names::BASH) && !cancelled;
         let process = starts.then(|| BackgroundRef { id: call.call.clone(), command: "make".to_owned() });
+        if is_held {
+            self.tally.count("calls held");
+            let result = ToolResult::unrun(&OpenCall { call: call.call.clone(), name: call.name.clone() }, "", false);
+            let control = Some(tools::ControlRequest::Hold(Box::default()));
+            return Input::ToolFinished { result: Box::new(result), control };
+        }
         let run = self.runs.get_mut(&task).unwrap();
         run.refused |= is_done && is_error;
         if let Some(process) = &process {

@@ -80,6 +80,10 @@ impl World {
             Effect::RestoreWorktree { then, .. } => self.jobs.push(Job::Restore(then)),
             Effect::ReadDeletedTask { task, known, then } => self.jobs.push(Job::Recall { then, task, known }),
             Effect::WritePlan { then, .. } => self.jobs.push(Job::WriteDown(then)),
+            Effect::SaveRules(change) => self.inbox.push_back(Input::RulesSaved { change, result: Ok(()) }),
+            // No rule decides anything here.
+            Effect::JudgeCalls(_) => self.inbox.push_back(Input::CallsJudged(Vec::new())),
+            Effect::JudgeIfChanged | Effect::SetPolicies(_) => {}
             Effect::SaveDecision(_) | Effect::DiscardEnvelope { .. } => {
                 panic!("seed {}: nothing needs approval here", self.seed)
             }

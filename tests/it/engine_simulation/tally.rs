@@ -28,6 +28,7 @@ const EXPECTED: &[&str] = &[
     "withdrawn",
     "asks",
     "answers",
+    "calls held",
     "defaults",
     "requests",
     "requests refused",

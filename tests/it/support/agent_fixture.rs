@@ -241,6 +241,7 @@ impl AgentFixture {
         let context = ToolContext {
             registry: Arc::clone(&registry),
             gate: Arc::new(AllowAll),
+            consent: None,
             path_policy: Arc::new(PathPolicy::new(&root).unwrap()),
             cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),

@@ -55,12 +55,12 @@ pub(super) async fn run_tools(
         .map_err(|error| Fault::environment(format!("the worktree cannot be used: {error}")))?;
     let cwd = Arc::new(Cwd::at(fence.root().to_owned(), order.cwd.as_deref()));
     let user_home = std::env::var_os("HOME").map(PathBuf::from);
-    let policies: Arc<dyn PolicySource> =
-        Arc::new(TaskPermissions { project: Arc::clone(&ctx.permissions), modes: order.permission_modes.clone() });
+    let policies: Arc<dyn PolicySource> = Arc::new(TaskPermissions { project: Arc::clone(&ctx.permissions), task });
     let gate = RuleGate::new(policies, Arc::clone(&cwd), fence.root().to_owned(), user_home);
     let context = ToolContext {
         registry,
         gate: Arc::new(gate),
+        consent: None,
         cwd,
         path_policy: Arc::new(fence),
         reads: Arc::new(ReadTracker::default()),

@@ -60,6 +60,19 @@ pub fn choose(model: &mut Model, number: usize, cx: &Cx<'_>, out: &mut Out) -> b
     true
 }
 
+/// Takes the rule that the question of the card offers into the answer, to change it before it is saved. Returns false
+/// if it offers none.
+pub fn edit_rule(model: &mut Model) -> bool {
+    let Some((_, id)) = model.card() else { return false };
+    let Some((_, ask)) = model.project.ask(id) else { return false };
+    if !ask.choices.iter().any(|choice| choice.id == ChoiceId::Project) {
+        return false;
+    }
+    let rules = ask.rules_of(&ChoiceId::Project);
+    model.asks.edit_rules(id, &rules);
+    true
+}
+
 /// Returns what a written answer means: the number of a choice is that choice.
 fn reply_of(ask: &Ask, text: &str) -> AskReply {
     let text = text.trim_end();
@@ -84,7 +97,12 @@ pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let Some((task, id)) = model.card() else { return };
     let Some((_, ask)) = model.project.ask(id) else { return };
     let written = model.asks.draft(id).filter(|draft| !draft.is_blank()).map(Field::content);
-    let reply = written.map(|text| reply_of(ask, &text)).or_else(|| ask.default.clone());
+    let rules = |text: &str| text.lines().map(str::trim).filter(|rule| !rule.is_empty()).map(str::to_owned).collect();
+    let reply = match written {
+        Some(text) if model.asks.edits_rule(id) => Some(AskReply::Rules(rules(&text))),
+        Some(text) => Some(reply_of(ask, &text)),
+        None => ask.default.clone(),
+    };
     match reply {
         Some(reply) => give(model, task, id, reply, cx, out),
         None => model.toasts.say(Level::Info, "Type an answer, or press the number of a choice", cx.now),
@@ -96,6 +114,9 @@ pub fn defer(model: &mut Model, cx: &Cx<'_>) {
     let in_list = model.focus == Pane::Asks;
     let ask = if in_list { model.asks.chosen() } else { model.card() };
     let Some((_, id)) = ask else { return };
+    if model.asks.discard_rules(id) {
+        return;
+    }
     let was_opened = model.asks.is_opened();
     model.asks.defer(id);
     if was_opened && !in_list {
@@ -128,7 +149,13 @@ fn answer(model: &mut Model, task: TaskId, ask: AskId, reply: AskReply, cx: &Cx<
         model.asks.mark_sent(ask);
     }
     model.asks.close();
-    out.command(model, Command::Answer { task, ask, reply }, PendingReply::Answered(ask), cx);
+    // Equal calls of other tasks get the same answer. A rule that is saved answers them by itself.
+    let is_rule = matches!(reply, AskReply::Rules(_) | AskReply::Choice(ChoiceId::Project | ChoiceId::Never));
+    let others = if is_rule { Vec::new() } else { model.asks.equal_to(ask).to_vec() };
+    for (task, ask) in std::iter::once((task, ask)).chain(others) {
+        let command = Command::Answer { task, ask, reply: reply.clone() };
+        out.command(model, command, PendingReply::Answered(ask), cx);
+    }
     if was_opened {
         return_focus(model);
     }

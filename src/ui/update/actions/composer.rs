@@ -75,13 +75,9 @@ fn dropped_by_message(model: &Model, task: TaskId) -> Option<AskId> {
         | AskKind::TurnLimit
         | AskKind::ModelStopped
         | AskKind::CompactionFailed
-        | AskKind::CheckFailed => true,
-        AskKind::Permission
-        | AskKind::SetupHook
-        | AskKind::McpApproval
-        | AskKind::Review
-        | AskKind::TaskLimit
-        | AskKind::Approval => false,
+        | AskKind::CheckFailed
+        | AskKind::Permission => true,
+        AskKind::SetupHook | AskKind::McpApproval | AskKind::Review | AskKind::TaskLimit | AskKind::Approval => false,
     };
     let asks = &model.project.task(task)?.asks;
     asks.iter().filter(is_dropped).map(|ask| ask.id).find(|id| !model.asks.is_sent(*id))

@@ -176,6 +176,13 @@ impl World {
             duration_ms: 1,
         };
         let is_done = call.name == names::wire(names::DONE);
+        if !cancelled && !is_done && !self.consented.contains(&call.call) && self.chance(15) {
+            // It did not run, and will once the user allows it.
+            self.tally.held += 1;
+            self.ran.remove(&call.call);
+            let control = Some(tools::ControlRequest::Hold(Box::default()));
+            return Input::ToolFinished { result: Box::new(result), control };
+        }
         let control = if is_done && self.chance(70) {
             self.tally.dones += 1;
             Some(tools::ControlRequest::Done { verdict: Verdict::Passed, result: "ok".to_owned() })

@@ -9,6 +9,7 @@ pub struct Tally {
     pub(super) crashes: u64,
     pub(super) requests: u64,
     pub(super) tools: u64,
+    pub(super) held: u64,
     pub(super) messages: u64,
     pub(super) interrupts: u64,
     pub(super) faults: u64,
@@ -25,6 +26,7 @@ impl AddAssign for Tally {
         self.crashes += other.crashes;
         self.requests += other.requests;
         self.tools += other.tools;
+        self.held += other.held;
         self.messages += other.messages;
         self.interrupts += other.interrupts;
         self.faults += other.faults;
@@ -43,6 +45,7 @@ impl Tally {
             crashes,
             requests,
             tools,
+            held,
             messages,
             interrupts,
             faults,
@@ -57,6 +60,7 @@ impl Tally {
             crashes,
             requests,
             tools,
+            held,
             messages,
             interrupts,
             faults,
@@ -74,11 +78,12 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} steps: {} crashes, {} requests, {} tools, {} messages ({} withdrawn), {} interrupts, {} faults, {} asks, {} compactions, {} dones, {} repairs",
+            "{} steps: {} crashes, {} requests, {} tools ({} held), {} messages ({} withdrawn), {} interrupts, {} faults, {} asks, {} compactions, {} dones, {} repairs",
             self.steps,
             self.crashes,
             self.requests,
             self.tools,
+            self.held,
             self.messages,
             self.withdrawn,
             self.interrupts,
