@@ -142,7 +142,7 @@ fn rules_are_added_and_removed_where_they_are_and_bad_ones_are_refused() {
 
 /// Returns the project's open permission questions.
 fn held(project: &Project<'_>) -> Vec<Value> {
-    project.asks().into_iter().filter(|row| row["ask"]["kind"] == "permission").collect()
+    project.asks().into_iter().filter(|row| row["kind"] == "permission").collect()
 }
 
 fn in_mode_ask(world: &World, turns: Value) -> Project<'_> {
@@ -167,8 +167,12 @@ fn a_call_waits_for_the_answer_across_processes_and_runs_once() {
     assert_eq!(ran.code, 2, "it waits for the user: {} {}", ran.out, ran.err);
     let asks = held(&project);
     assert_eq!(asks.len(), 1, "{asks:?}");
-    let ask = &asks[0]["ask"];
-    assert_eq!((ask["command"].as_str(), ask["action"].as_str()), (None, None), "the subject is typed: {ask}");
+    let ask = &asks[0];
+    assert_eq!(
+        ask["action"],
+        json!({ "action": "command", "command": "echo made >> made" }),
+        "the subject is typed: {ask}"
+    );
     assert_eq!(results(&project).len(), 1, "the other call went on");
     assert!(!project.path.join("made").exists());
     let again = project.run([]);
@@ -188,7 +192,7 @@ fn a_saved_rule_is_offered_letter_for_letter_and_decides_from_then_on() {
     project.run(["Begin."]);
     let asks = held(&project);
     let labels: Vec<&str> =
-        asks[0]["ask"]["choices"].as_array().unwrap().iter().map(|choice| choice["label"].as_str().unwrap()).collect();
+        asks[0]["choices"].as_array().unwrap().iter().map(|choice| choice["label"].as_str().unwrap()).collect();
     assert_eq!(
         labels,
         [
@@ -199,7 +203,7 @@ fn a_saved_rule_is_offered_letter_for_letter_and_decides_from_then_on() {
             "Refuse from now on: bash(touch one)"
         ]
     );
-    project.mxd(["answer", asks[0]["ask"]["id"].as_str().unwrap(), "project"]).ok();
+    project.mxd(["answer", asks[0]["id"].as_str().unwrap(), "project"]).ok();
     assert!(project.mxd(["permit", "list"]).ok().contains("allow bash(touch *)  local"));
     assert!(project.run([]).out.contains("All done."));
     assert!(project.path.join("one").exists() && project.path.join("two").exists());
@@ -213,7 +217,7 @@ fn an_edited_rule_words_and_a_deny_rule_are_answers_too() {
         json!([bash("touch one"), bash("mkdir two"), bash("rmdir three"), bash("rmdir three"), say("All done.")]);
     let project = in_mode_ask(&world, turns);
     project.run(["Begin."]);
-    let next = || held(&project)[0]["ask"]["id"].as_str().unwrap().to_owned();
+    let next = || held(&project)[0]["id"].as_str().unwrap().to_owned();
     project.mxd(["answer", &next(), "--rule", "bash(touch o*)"]).ok();
     project.run([]);
     project.mxd(["answer", &next(), "Use", "another", "name."]).ok();

@@ -10,7 +10,7 @@ use mxd::engine::command::{ArchivedWork, CommandId, RestoredWorktree};
 use mxd::engine::deleted_tasks::DeletedTask;
 use mxd::engine::machine::{
     CopyContinuation, DeletedTaskContinuation, Effect, HookPolicy, Input, LaunchFailure, PlanWriteContinuation,
-    RemovalContinuation, RestoreContinuation,
+    RemovalContinuation, RestoreContinuation, Timer,
 };
 use mxd::model::event::{Body, Event, TaskChanged};
 use mxd::model::fork::Target;
@@ -92,6 +92,8 @@ impl World {
             }
             // Nobody here asks for it: what becomes of work is tested on real repositories.
             Effect::RunJob { .. } => panic!("seed {}: a job that nobody asked for", self.seed),
+            // No rule changes here, and it would ring for ever.
+            Effect::SetTimer { timer: Timer::Rules, .. } => {}
             Effect::SetTimer { timer, at } => self.timers.push((at, timer)),
             Effect::Reply { id, result } => match self.requests.remove(&id) {
                 Some(task) => self.respond(task, id, result.map(drop)),
