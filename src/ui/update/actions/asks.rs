@@ -152,10 +152,11 @@ fn answer(model: &mut Model, task: TaskId, ask: AskId, reply: AskReply, cx: &Cx<
     // Equal calls of other tasks get the same answer. A rule that is saved answers them by itself.
     let is_rule = matches!(reply, AskReply::Rules(_) | AskReply::Choice(ChoiceId::Project | ChoiceId::Never));
     let others = if is_rule { Vec::new() } else { model.asks.equal_to(ask).to_vec() };
-    for (task, ask) in std::iter::once((task, ask)).chain(others) {
+    for (task, ask) in others {
         let command = Command::Answer { task, ask, reply: reply.clone() };
         out.command(model, command, PendingReply::Answered(ask), cx);
     }
+    out.command(model, Command::Answer { task, ask, reply }, PendingReply::Answered(ask), cx);
     if was_opened {
         return_focus(model);
     }
