@@ -16,6 +16,7 @@
 //! - [`health`]: git's version, the user's identity, stale locks.
 //! - [`repo_file`]: reads and creates the files of a repository that Matrix uses; refuses links and devices.
 //! - [`hooks::folders`]: where git would find hooks among the files of a checkout.
+//! - [`shadow::Shadow`]: the repository that an agent in a sandbox sees in place of the real one.
 //! - [`AgentGit`]: git settings in the environment of agent processes.
 
 pub mod agent_env;
@@ -45,6 +46,7 @@ mod program;
 mod refs;
 pub mod repo_file;
 mod review_marks;
+pub mod shadow;
 pub mod snapshot;
 mod snapshot_cache;
 mod stat_fingerprint;

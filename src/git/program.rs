@@ -7,16 +7,18 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::{sleep, timeout};
 
 use super::error::Error;
 use super::exec_settings;
 use super::library;
-use crate::process::{ChildSpec, Environment, start_with_stdio};
+use super::shadow::Inside;
+use crate::process::{ChildSpec, Environment, Process, StdioPipes, start_with_stdio};
 
 /// The timeout of calls that do not touch many files.
 pub(super) const SHORT: Duration = Duration::from_mins(2);
@@ -85,6 +87,7 @@ impl Checkout {
             input: Vec::new(),
             records: None,
             fetches: false,
+            inside: None,
             settings: SETTINGS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         }
     }
@@ -118,9 +121,27 @@ pub(super) struct Call {
     records: Option<PathBuf>,
     fetches: bool,
     settings: Vec<(String, String)>,
+    /// The sandbox to run in.
+    inside: Option<Arc<dyn Inside>>,
 }
 
 impl Call {
+    /// Returns a call that runs inside a sandbox, on the repository that is mounted there at the paths of `checkout`.
+    /// Nothing of the repository is read or verified out here.
+    pub(super) fn inside<A: AsRef<OsStr>>(
+        checkout: &Checkout,
+        sandbox: Arc<dyn Inside>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let mut call = checkout.git(arguments);
+        // A folder opened out here would lead out of the sandbox.
+        call.checkout = None;
+        call.cwd = PathBuf::from("/");
+        call.environment = call.environment.with("GIT_WORK_TREE", &checkout.path);
+        call.inside = Some(sandbox);
+        call
+    }
+
     /// Returns a call without a repository.
     pub(super) fn anywhere<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
         Self {
@@ -133,6 +154,7 @@ impl Call {
             input: Vec::new(),
             records: None,
             fetches: false,
+            inside: None,
             settings: Vec::new(),
         }
     }
@@ -164,6 +186,16 @@ impl Call {
     /// Uses another index than the checkout's own.
     pub(super) fn index(mut self, index: &Path) -> Self {
         self.environment = self.environment.with("GIT_INDEX_FILE", index);
+        self
+    }
+
+    /// Writes new objects to `quarantine`, and reads those of the repository `common` as well.
+    pub(super) fn quarantine(mut self, quarantine: &Path, common: &Path) -> Self {
+        self.environment = self
+            .environment
+            .with("GIT_OBJECT_DIRECTORY", quarantine)
+            .with("GIT_ALTERNATE_OBJECT_DIRECTORIES", common.join("objects"))
+            .with("GIT_QUARANTINE_PATH", quarantine);
         self
     }
 
@@ -234,15 +266,31 @@ impl Call {
     }
 
     /// Runs the call and returns its output, whatever its exit code.
-    pub(super) async fn output(self) -> Result<CallOutput, Error> {
+    pub(super) async fn output(mut self) -> Result<CallOutput, Error> {
+        let input = std::mem::take(&mut self.input);
+        self.output_of(&mut input.as_slice()).await
+    }
+
+    /// Runs the call with input from a stream. A failure is an error with git's message.
+    pub(super) async fn run_on(self, input: &mut (dyn AsyncRead + Send + Unpin)) -> Result<Vec<u8>, Error> {
+        let (call, folder) = (self.name(), self.cwd.clone());
+        let output = self.output_of(input).await?;
+        if output.code == Some(0) {
+            return Ok(output.out);
+        }
+        Err(Error::Failed { call, folder, code: output.code, message: output.message })
+    }
+
+    /// Starts the call. The caller reads its output while it runs.
+    pub(super) fn start(self) -> Result<(RunningCall, StdioPipes), Error> {
         static CALLS: AtomicU64 = AtomicU64::new(0);
-        let call = self.name();
+        let (name, limit) = (self.name(), self.limit);
         let mut spec = ChildSpec::new(
             format!("git-{}-{}", std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed)),
             "git",
-            self.cwd,
+            self.cwd.clone(),
         );
-        spec.label = format!("git {call}");
+        spec.label = format!("git {name}");
         spec.arguments = self.arguments;
         spec.records = self.records;
         let (mut settings, mut environment, mut fetch_note) = (self.settings, self.environment, String::new());
@@ -269,15 +317,23 @@ impl Call {
             spec.environment = spec.environment.with(format!("GIT_CONFIG_KEY_{at}"), key);
             spec.environment = spec.environment.with(format!("GIT_CONFIG_VALUE_{at}"), value);
         }
-        let (process, mut stdio) = start_with_stdio(spec)?;
-        let input = self.input;
+        if let Some(sandbox) = self.inside {
+            spec = sandbox.enter(spec);
+        }
+        let (process, stdio) = start_with_stdio(spec)?;
+        Ok((RunningCall { name, folder: self.cwd, limit, fetch_note, process }, stdio))
+    }
+
+    async fn output_of(self, input: &mut (dyn AsyncRead + Send + Unpin)) -> Result<CallOutput, Error> {
+        let (running, StdioPipes { input: mut pipe, output }) = self.start()?;
+        let RunningCall { name: call, limit, fetch_note, process, .. } = running;
         let write_input = async move {
             // A git that stops reading reports the reason itself.
-            let _ = stdio.input.write_all(&input).await;
-            drop(stdio.input);
+            let _ = tokio::io::copy(input, &mut pipe).await;
+            drop(pipe);
         };
         let mut out = Vec::new();
-        let mut bounded = stdio.output.take(MAX_OUTPUT as u64 + 1);
+        let mut bounded = output.take(MAX_OUTPUT as u64 + 1);
         let read_output = async {
             let _ = bounded.read_to_end(&mut out).await;
             out
@@ -289,14 +345,42 @@ impl Call {
             }
             Ok((out, process.wait_exited().await))
         };
-        let Ok(done) = timeout(self.limit, run).await else {
-            return Err(Error::TooSlow { call, limit: self.limit });
+        let Ok(done) = timeout(limit, run).await else {
+            return Err(Error::TooSlow { call, limit });
         };
         let (out, exit) = done?;
-        let stderr = process.output().snapshot().head;
-        let stderr = String::from_utf8_lossy(&stderr[..stderr.len().min(MAX_MESSAGE)]).trim().to_owned();
-        let message = if stderr.is_empty() { "no error message".to_owned() } else { stderr };
-        Ok(CallOutput { code: exit.code, out, message: message + &fetch_note })
+        Ok(CallOutput { code: exit.code, out, message: error_message(&process) + &fetch_note })
+    }
+}
+
+/// Returns what a git process wrote to its error stream.
+fn error_message(process: &Process) -> String {
+    let stderr = process.output().snapshot().head;
+    let stderr = String::from_utf8_lossy(&stderr[..stderr.len().min(MAX_MESSAGE)]).trim().to_owned();
+    if stderr.is_empty() { "no error message".to_owned() } else { stderr }
+}
+
+/// A git process that was started.
+#[derive(Debug)]
+pub(super) struct RunningCall {
+    name: String,
+    folder: PathBuf,
+    limit: Duration,
+    fetch_note: String,
+    process: Process,
+}
+
+impl RunningCall {
+    /// Waits for the end of a call whose output was read.
+    pub(super) async fn finish(self) -> Result<(), Error> {
+        let Ok(exit) = timeout(self.limit, self.process.wait_exited()).await else {
+            return Err(Error::TooSlow { call: self.name, limit: self.limit });
+        };
+        if exit.is_success() {
+            return Ok(());
+        }
+        let message = error_message(&self.process);
+        Err(Error::Failed { call: self.name, folder: self.folder, code: exit.code, message })
     }
 }
 

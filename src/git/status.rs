@@ -15,6 +15,7 @@ use super::diff;
 use super::error::{Error, blocking};
 use super::program::Checkout;
 use super::refs;
+use super::repo_file;
 
 /// A git operation in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,32 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Returns the operation in progress in a checkout.
+impl Operation {
+    const ALL: [Self; 6] = [Self::Merge, Self::Rebase, Self::CherryPick, Self::Revert, Self::Bisect, Self::Apply];
+
+    /// Returns the word in the file [`OPERATION`].
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Rebase => "rebase",
+            Self::CherryPick => "cherry-pick",
+            Self::Revert => "revert",
+            Self::Bisect => "bisect",
+            Self::Apply => "apply",
+        }
+    }
+}
+
+/// The file in a checkout's git folder that names an operation in progress in its shadow.
+pub(super) const OPERATION: &str = "mxd-operation";
+
+/// Returns the operation in progress in a checkout's shadow.
+pub(super) fn published_operation(git_dir: &Path) -> Option<Operation> {
+    let word = repo_file::read_plain(&git_dir.join(OPERATION), 64)?;
+    Operation::ALL.into_iter().find(|operation| operation.word().as_bytes() == word.trim_ascii())
+}
+
+/// Returns the operation in progress in a checkout, or in its shadow.
 pub(super) fn operation(git_dir: &Path) -> Option<Operation> {
     // A rebase that stopped at a merge or a pick has their files, too.
     let marks = [
@@ -53,7 +79,8 @@ pub(super) fn operation(git_dir: &Path) -> Option<Operation> {
         ("REVERT_HEAD", Operation::Revert),
         ("BISECT_LOG", Operation::Bisect),
     ];
-    marks.into_iter().find(|(mark, _)| git_dir.join(mark).exists()).map(|(_, operation)| operation)
+    let found = marks.into_iter().find(|(mark, _)| git_dir.join(mark).exists()).map(|(_, operation)| operation);
+    found.or_else(|| published_operation(git_dir))
 }
 
 /// How a path differs from the last commit.

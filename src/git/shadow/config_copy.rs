@@ -1,0 +1,101 @@
+//! The settings of a shadow: those of the repository, without logins and without what would lead out of it.
+//!
+//! Included files are part of the copy, because they are not readable or not the same inside. Settings that run
+//! programs stay if they hold no secret: what they run, runs inside.
+
+use git2::{ConfigLevel, Repository};
+
+use crate::git::error::Error;
+
+/// The last part of an `http.*` setting that carries a login.
+const HTTP_SECRETS: [&str; 5] = ["extraheader", "cookiefile", "sslkey", "sslcert", "proxy"];
+
+/// The settings of the repository and those of the one worktree, as files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ConfigCopy {
+    pub(super) shared: String,
+    pub(super) worktree: String,
+}
+
+/// Copies the settings of a repository.
+pub(super) fn copy(repository: &Repository) -> Result<ConfigCopy, Error> {
+    let failed = Error::read(repository.path());
+    let settings = repository.config().map_err(&failed)?;
+    let mut copy = ConfigCopy::default();
+    let entries = settings.entries(None).map_err(&failed)?;
+    let listed = entries.for_each(|entry| {
+        let file = match entry.level() {
+            ConfigLevel::Local => &mut copy.shared,
+            ConfigLevel::Worktree => &mut copy.worktree,
+            _ => return,
+        };
+        let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+        let value = entry.has_value().then(|| String::from_utf8_lossy(entry.value_bytes()).into_owned());
+        if let Some(value) = kept(&name, value) {
+            append(file, &name, value.as_deref());
+        }
+    });
+    listed.map_err(&failed)?;
+    Ok(copy)
+}
+
+/// Returns the value to copy, or `None` if the setting is left out.
+fn kept(name: &str, value: Option<String>) -> Option<Option<String>> {
+    let section = name.split('.').next().unwrap_or_default();
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_secret = match section {
+        "include" | "includeif" | "credential" | "sendemail" | "imap" => true,
+        "http" => HTTP_SECRETS.contains(&last),
+        "core" => matches!(last, "hookspath" | "askpass"),
+        // The address of a rule may hold a login.
+        "url" => has_login(name),
+        _ => ["token", "password", "secret", "apikey"].contains(&last),
+    };
+    if is_secret {
+        return None;
+    }
+    Some(value.map(|value| if has_login(&value) { without_login(&value) } else { value }))
+}
+
+/// Returns true if a text contains an address with a password, or with any user name where that may be a token.
+fn has_login(text: &str) -> bool {
+    without_login(text) != text
+}
+
+/// Removes the login from each address in a text. The user name of an ssh address stays.
+fn without_login(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let (authority, path) = rest.find(['/', '?', '#', ' ']).map_or((rest, ""), |end| rest.split_at(end));
+    let host = match authority.rsplit_once('@') {
+        None => authority.to_owned(),
+        Some((login, host)) if scheme.ends_with("ssh") || scheme == "git" => {
+            format!("{}@{host}", login.split(':').next().unwrap_or_default())
+        }
+        Some((_, host)) => host.to_owned(),
+    };
+    format!("{scheme}://{host}{}", without_login(path))
+}
+
+/// Appends one setting in the format of git's files.
+fn append(file: &mut String, name: &str, value: Option<&str>) {
+    let Some((section, rest)) = name.split_once('.') else { return };
+    let header = match rest.rsplit_once('.') {
+        Some((subsection, _)) => {
+            format!("[{section} \"{}\"]\n", subsection.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+        None => format!("[{section}]\n"),
+    };
+    let variable = rest.rsplit('.').next().unwrap_or_default();
+    file.push_str(&header);
+    match value {
+        None => file.push_str(&format!("\t{variable}\n")),
+        Some(value) => {
+            let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+            file.push_str(&format!("\t{variable} = \"{escaped}\"\n"));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "config_copy_tests.rs"]
+mod tests;

@@ -1,0 +1,175 @@
+//! Builds the folder of a shadow from the real repository: a few small files, and no object.
+//!
+//! Built beside its place and moved there when it is complete, so a crash leaves either no shadow or a whole one.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+
+use super::checkout_state::{self, STATE_DIRS, STATE_FILES};
+use super::config_copy;
+use super::ref_table::{self, RefTable};
+use crate::git::crash_points::crash_point;
+use crate::git::dir::Dir;
+use crate::git::error::Error;
+use crate::git::library;
+use crate::git::program::Checkout;
+use crate::git::repo_file;
+
+/// The folder inside a shadow where the real objects are mounted. As deep as `objects`, so that relative paths in the
+/// real list of alternates stay right.
+pub(super) const REAL_OBJECTS: &str = "real";
+/// Small files of the common folder that are copied as they are.
+const SHARED_FILES: [&str; 4] = ["info/exclude", "info/attributes", "info/grafts", "shallow"];
+/// The largest file that is copied.
+const MAX_COPY: u64 = 512 << 20;
+
+/// What a new shadow has that the real repository does not: refs that the task's agent made earlier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Restored {
+    /// By their full names inside.
+    pub(super) refs: RefTable,
+    /// Entries of its stash, the oldest first.
+    pub(super) stash: Vec<git2::Oid>,
+}
+
+/// Builds the shadow of a checkout at `place`. Returns the real refs that it was made from.
+pub(super) fn create(
+    checkout: &Checkout,
+    branch: &str,
+    place: &Path,
+    restored: &Restored,
+) -> Result<RefTable, Error> {
+    let draft = place.with_extension("new");
+    remove(&draft)?;
+    let real = Dir::open_linked(&checkout.common).map_err(Error::disk("open", &checkout.common))?;
+    let found = ref_table::read(&real).map_err(Error::disk("read the refs of", &checkout.common))?;
+    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "logs/refs/heads", "info", "hooks", REAL_OBJECTS]
+    {
+        make(&draft.join(folder))?;
+    }
+    let write = |name: &str, content: &[u8]| write_file(&draft.join(name), content);
+    write("objects/info/alternates", format!("../{REAL_OBJECTS}\n").as_bytes())?;
+    let repository = library::open(&checkout.git_dir).map_err(Error::read(&checkout.path))?;
+    let config = config_copy::copy(&repository)?;
+    write("config", config.shared.as_bytes())?;
+    for name in SHARED_FILES {
+        copy_file(&checkout.common.join(name), &draft.join(name))?;
+    }
+    let mut packed = String::from("# pack-refs with: sorted \n");
+    let mut all = found.refs.clone();
+    all.extend(restored.refs.iter().map(|(name, id)| (name.clone(), *id)));
+    for (name, id) in &all {
+        packed.push_str(&format!("{id} {name}\n"));
+    }
+    write("packed-refs", packed.as_bytes())?;
+    for (name, target) in &found.symbolic {
+        write(name, format!("ref: {target}\n").as_bytes())?;
+    }
+    copy_file(&checkout.common.join("logs").join(branch), &draft.join("logs").join(branch))?;
+    write_stash(&draft, &restored.stash)?;
+    crash_point("a shadow is half built");
+
+    copy_file(&checkout.common.join("HEAD"), &draft.join("HEAD"))?;
+    let admin = admin_dir(checkout);
+    let (from, to) = (checkout.git_dir.clone(), draft.join(&admin));
+    make(&to.join("modules"))?;
+    if !admin.as_os_str().is_empty() {
+        for name in ["commondir", "gitdir"] {
+            copy_file(&from.join(name), &to.join(name))?;
+        }
+    }
+    if !config.worktree.is_empty() {
+        write_file(&to.join("config.worktree"), config.worktree.as_bytes())?;
+    }
+    for name in STATE_FILES.into_iter().chain(["HEAD", "index", "logs/HEAD", "info/sparse-checkout"]) {
+        copy_file(&from.join(name), &to.join(name))?;
+    }
+    copy_shared_indexes(&from, &to)?;
+    for name in STATE_DIRS {
+        copy_dir(&from.join(name), &to.join(name), 0)?;
+    }
+    crash_point("a shadow is built");
+    fs::rename(&draft, place).map_err(Error::disk("move into place", place))?;
+    Ok(found.refs)
+}
+
+/// Writes the settings of an existing shadow again: those of the repository may have changed.
+pub(super) fn renew_config(repository: &Repository, place: &Path) -> Result<(), Error> {
+    let config = config_copy::copy(repository)?;
+    let folder = Dir::open(place).map_err(Error::disk("open", place))?;
+    checkout_state::replace(&folder, "config", config.shared.as_bytes()).map(drop)
+}
+
+/// Returns the path of a checkout's own git folder below the common one: empty for the main checkout.
+pub(super) fn admin_dir(checkout: &Checkout) -> PathBuf {
+    checkout.git_dir.strip_prefix(&checkout.common).map(Path::to_owned).unwrap_or_default()
+}
+
+/// Removes a folder that an agent may have filled.
+pub(super) fn remove(folder: &Path) -> Result<(), Error> {
+    let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { return Ok(()) };
+    make(parent)?;
+    let parent = Dir::open(parent).map_err(Error::disk("open", parent))?;
+    parent.remove_tree(name).map_err(Error::disk("remove", folder))
+}
+
+pub(super) fn make(folder: &Path) -> Result<(), Error> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder).map_err(Error::disk("make the folder", folder))
+}
+
+fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
+    if let Some(parent) = path.parent() {
+        make(parent)?;
+    }
+    File::create(path).and_then(|mut file| file.write_all(content)).map_err(Error::disk("write", path))
+}
+
+/// Copies a regular file, if there is one.
+fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
+    match repo_file::read_plain(from, MAX_COPY) {
+        Some(content) => write_file(to, &content),
+        None => Ok(()),
+    }
+}
+
+/// Copies a small folder of plain files, such as `rebase-merge`.
+fn copy_dir(from: &Path, to: &Path, depth: usize) -> Result<(), Error> {
+    for entry in fs::read_dir(from).into_iter().flatten().flatten().take(10_000) {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth < 4 => copy_dir(&from, &to, depth + 1)?,
+            Ok(kind) if kind.is_file() => copy_file(&from, &to)?,
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Copies the files that a split index refers to.
+fn copy_shared_indexes(from: &Path, to: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("sharedindex.") {
+            copy_file(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the stash: git lists it from the log.
+fn write_stash(draft: &Path, entries: &[git2::Oid]) -> Result<(), Error> {
+    let Some(last) = entries.last() else { return Ok(()) };
+    let mut log = String::new();
+    let mut before = git2::Oid::ZERO_SHA1;
+    for entry in entries {
+        log.push_str(&format!("{before} {entry} mxd <mxd@localhost> 0 +0000\tstash of an earlier run\n"));
+        before = *entry;
+    }
+    write_file(&draft.join("logs/refs/stash"), log.as_bytes())?;
+    write_file(&draft.join(OsStr::new(ref_table::STASH)), format!("{last}\n").as_bytes())
+}
