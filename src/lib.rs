@@ -19,6 +19,7 @@ pub mod net;
 pub mod permit;
 pub mod process;
 pub mod provider;
+pub mod proxy;
 pub mod search;
 pub mod serve;
 pub mod store;

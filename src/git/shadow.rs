@@ -38,7 +38,7 @@ use super::status;
 use super::worktree_files::remove_if_there;
 use crate::base::TaskId;
 use crate::process::ChildSpec;
-use create::{REAL_OBJECTS, Restored, admin_dir};
+use create::{REAL_OBJECTS, Restored, StashEntry, admin_dir};
 use record::Record;
 
 pub use support::Unsupported;
@@ -67,8 +67,8 @@ pub struct ShadowSpec {
 pub enum Mount {
     /// Shows `from` at `to`, with what is mounted below it.
     Bind { from: PathBuf, to: PathBuf, access: Access },
-    /// Shows `lower` at `to`; changes go to `upper`.
-    Overlay { lower: PathBuf, upper: PathBuf, work: PathBuf, to: PathBuf },
+    /// Lays a layer over `to` that takes the writes.
+    Overlay { to: PathBuf, upper: PathBuf, work: PathBuf },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,9 @@ pub enum Opened {
     Created,
     Present,
     /// The one that was there is damaged and was moved aside.
-    Recreated { aside: PathBuf },
+    Recreated {
+        aside: PathBuf,
+    },
 }
 
 /// The shadow of a task's checkout.
@@ -127,7 +129,8 @@ impl Shadow {
         let lfs = common.join("lfs");
         if lfs.is_dir() {
             let [upper, work] = ["upper", "work"].map(|name| self.spec.folder.join("lfs").join(name));
-            mounts.push(Mount::Overlay { lower: lfs, upper, work, to: place.join("lfs") });
+            mounts.push(bind(lfs, place.join("lfs"), Access::ReadOnly));
+            mounts.push(Mount::Overlay { to: place.join("lfs"), upper, work });
         }
         mounts.push(bind(place.clone(), common.clone(), Access::Write));
         mounts.push(bind(place.join("config"), common.join("config"), Access::ReadOnly));
@@ -243,7 +246,11 @@ fn restored(main: &Checkout, task: TaskId) -> Result<Restored, Error> {
             restored.refs.insert(format!("refs/{name}"), id);
         }
     }
-    restored.stash = stash.into_values().collect();
+    for id in stash.into_values() {
+        let commit = repository.find_commit(id).map_err(Error::read(&main.path))?;
+        let summary = commit.summary().ok().flatten().unwrap_or_default().to_owned();
+        restored.stash.push(StashEntry { id, summary, time: commit.time().seconds() });
+    }
     Ok(restored)
 }
 

@@ -16,6 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("config", &["permit", "model", "base"]),
     ("process", &["base"]),
     ("net", &["base"]),
+    ("proxy", &["permit"]),
     ("git", &["process", "model", "base"]),
     ("store", &["config", "model", "base"]),
     ("search", &["store", "model", "base"]),

@@ -78,7 +78,8 @@ pub fn task(number: u64) -> TaskId {
 }
 
 pub struct Scene {
-    _folder: tempfile::TempDir,
+    /// Deleted with the scene, unless it belongs to another process.
+    _folder: Option<tempfile::TempDir>,
     pub root: PathBuf,
     pub top: PathBuf,
     pub data: PathBuf,
@@ -105,7 +106,12 @@ impl Scene {
         let (top, data) = (root.join("repo"), root.join("data"));
         fs::create_dir(&top).unwrap();
         git(&top, ["init", "--quiet", "--initial-branch=main"]);
-        Self { _folder: folder, root, top, data }
+        Self { _folder: Some(folder), root, top, data }
+    }
+
+    /// The scene of another process.
+    pub fn existing(root: &Path) -> Self {
+        Self { _folder: None, root: root.to_owned(), top: root.join("repo"), data: root.join("data") }
     }
 
     pub fn commit_all(&self, message: &str) -> String {

@@ -99,6 +99,8 @@ mod git_merge;
 #[cfg(test)]
 mod git_settings;
 #[cfg(test)]
+mod git_shadow;
+#[cfg(test)]
 mod git_snapshot;
 #[cfg(test)]
 mod git_status;
@@ -131,6 +133,8 @@ mod mcp_server;
 mod mcp_support;
 #[cfg(test)]
 mod mock_validator;
+#[cfg(test)]
+mod network_proxy;
 #[cfg(test)]
 mod permit_gate;
 #[cfg(test)]

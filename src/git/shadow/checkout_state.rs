@@ -47,8 +47,6 @@ pub(super) const STATE_DIRS: [&str; 4] = ["rebase-merge", "rebase-apply", "seque
 const MAX_INDEX: u64 = 1 << 30;
 const MAX_SMALL: u64 = 64 << 10;
 const SUBMODULE: u32 = 0o160_000;
-/// Set for entries of `git add --intent-to-add`, which name an object that need not exist.
-const INTENT_TO_ADD: u16 = 0x2000;
 const KINDS: [u32; 4] = [0o100_644, 0o100_755, 0o120_000, SUBMODULE];
 /// Code points that some file systems ignore in names.
 const IGNORED: [std::ops::RangeInclusive<char>; 4] =
@@ -92,11 +90,7 @@ pub(super) enum IndexProblem {
 }
 
 /// Reads and checks the index of a shadow. `file` is a private place for a copy. `None` if there is no index.
-pub(super) fn check_index(
-    shadow: &Dir,
-    file: &Path,
-    real: &Repository,
-) -> Result<Option<CheckedIndex>, IndexProblem> {
+pub(super) fn check_index(shadow: &Dir, file: &Path, real: &Repository) -> Result<Option<CheckedIndex>, IndexProblem> {
     let content = match shadow.read(OsStr::new("index"), MAX_INDEX) {
         Ok(content) => content,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -106,7 +100,8 @@ pub(super) fn check_index(
     let unreadable = |error: git2::Error| IndexProblem::Unreadable(error.message().to_owned());
     library::prepare();
     let mut index = Index::open(file).map_err(unreadable)?;
-    let known: HashSet<Oid> = real.index().map(|index| index.iter().map(|entry| entry.id).collect()).unwrap_or_default();
+    let known: HashSet<Oid> =
+        real.index().map(|index| index.iter().map(|entry| entry.id).collect()).unwrap_or_default();
     let odb = real.odb().map_err(unreadable)?;
     let mut missing = HashSet::new();
     for entry in index.iter() {
@@ -123,15 +118,17 @@ pub(super) fn check_index(
 }
 
 fn is_missing(entry: &IndexEntry, odb: &Odb<'_>) -> bool {
-    entry.mode != SUBMODULE && entry.flags_extended & INTENT_TO_ADD == 0 && !odb.exists(entry.id)
+    entry.mode != SUBMODULE && !odb.exists(entry.id)
 }
 
 /// Returns true if git may write a file at this path of a checkout.
 fn is_safe(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').all(|part| {
-        let name: String = String::from_utf8_lossy(part).chars().filter(|c| !IGNORED.iter().any(|r| r.contains(c))).collect();
-        let name = name.trim_end_matches(['.', ' ']);
-        !part.is_empty() && !name.is_empty() && !name.eq_ignore_ascii_case(".git") && !name.eq_ignore_ascii_case("git~1")
+        let name: String =
+            String::from_utf8_lossy(part).chars().filter(|c| !IGNORED.iter().any(|r| r.contains(c))).collect();
+        let on_ntfs = name.trim_end_matches(['.', ' ']);
+        let is_git = on_ntfs.eq_ignore_ascii_case(".git") || on_ntfs.eq_ignore_ascii_case("git~1");
+        !matches!(name.as_str(), "" | "." | "..") && !is_git
     })
 }
 

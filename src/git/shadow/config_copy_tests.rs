@@ -21,7 +21,9 @@ fn value(copy: &ConfigCopy, name: &str) -> Option<String> {
 
 #[test]
 fn values_survive_with_their_quotes_and_backslashes() {
-    let copy = copied("[alias]\n\tx = \"!echo \\\"a\\\\\\\\b\\\" ; # c\"\n[branch \"a\\\"b\"]\n\tremote = origin\n[push]\n\tautosetupremote\n");
+    let copy = copied(
+        "[alias]\n\tx = \"!echo \\\"a\\\\\\\\b\\\" ; # c\"\n[branch \"a\\\"b\"]\n\tremote = origin\n[push]\n\tautosetupremote\n",
+    );
     assert_eq!(value(&copy, "alias.x").as_deref(), Some("!echo \"a\\\\b\" ; # c"));
     assert_eq!(value(&copy, "branch.a\"b.remote").as_deref(), Some("origin"));
     assert!(copy.shared.contains("\tautosetupremote\n"));

@@ -2,13 +2,12 @@
 //!
 //! Built beside its place and moved there when it is complete, so a crash leaves either no shadow or a whole one.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
+use git2::{Oid, Repository};
 
 use super::checkout_state::{self, STATE_DIRS, STATE_FILES};
 use super::config_copy;
@@ -17,7 +16,7 @@ use crate::git::crash_points::crash_point;
 use crate::git::dir::Dir;
 use crate::git::error::Error;
 use crate::git::library;
-use crate::git::program::Checkout;
+use crate::git::program::{Checkout, MXD_IDENTITY};
 use crate::git::repo_file;
 
 /// The folder inside a shadow where the real objects are mounted. As deep as `objects`, so that relative paths in the
@@ -33,23 +32,35 @@ const MAX_COPY: u64 = 512 << 20;
 pub(super) struct Restored {
     /// By their full names inside.
     pub(super) refs: RefTable,
-    /// Entries of its stash, the oldest first.
-    pub(super) stash: Vec<git2::Oid>,
+    pub(super) stash: Vec<StashEntry>,
+}
+
+/// An entry of the stash. The oldest is the first.
+#[derive(Clone, Debug)]
+pub(super) struct StashEntry {
+    pub(super) id: Oid,
+    pub(super) summary: String,
+    /// Seconds since 1970.
+    pub(super) time: i64,
 }
 
 /// Builds the shadow of a checkout at `place`. Returns the real refs that it was made from.
-pub(super) fn create(
-    checkout: &Checkout,
-    branch: &str,
-    place: &Path,
-    restored: &Restored,
-) -> Result<RefTable, Error> {
+pub(super) fn create(checkout: &Checkout, branch: &str, place: &Path, restored: &Restored) -> Result<RefTable, Error> {
     let draft = place.with_extension("new");
     remove(&draft)?;
     let real = Dir::open_linked(&checkout.common).map_err(Error::disk("open", &checkout.common))?;
     let found = ref_table::read(&real).map_err(Error::disk("read the refs of", &checkout.common))?;
-    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "logs/refs/heads", "info", "hooks", REAL_OBJECTS]
-    {
+    for folder in [
+        "objects/info",
+        "objects/pack",
+        "refs/heads",
+        "refs/tags",
+        "logs/refs/heads",
+        "info",
+        "hooks",
+        "lfs",
+        REAL_OBJECTS,
+    ] {
         make(&draft.join(folder))?;
     }
     let write = |name: &str, content: &[u8]| write_file(&draft.join(name), content);
@@ -162,14 +173,15 @@ fn copy_shared_indexes(from: &Path, to: &Path) -> Result<(), Error> {
 }
 
 /// Writes the stash: git lists it from the log.
-fn write_stash(draft: &Path, entries: &[git2::Oid]) -> Result<(), Error> {
+fn write_stash(draft: &Path, entries: &[StashEntry]) -> Result<(), Error> {
     let Some(last) = entries.last() else { return Ok(()) };
+    let (name, email) = MXD_IDENTITY;
     let mut log = String::new();
-    let mut before = git2::Oid::ZERO_SHA1;
-    for entry in entries {
-        log.push_str(&format!("{before} {entry} mxd <mxd@localhost> 0 +0000\tstash of an earlier run\n"));
-        before = *entry;
+    let mut before = Oid::ZERO_SHA1;
+    for StashEntry { id, summary, time } in entries {
+        log.push_str(&format!("{before} {id} {name} <{email}> {time} +0000\t{summary}\n"));
+        before = *id;
     }
     write_file(&draft.join("logs/refs/stash"), log.as_bytes())?;
-    write_file(&draft.join(OsStr::new(ref_table::STASH)), format!("{last}\n").as_bytes())
+    write_file(&draft.join(ref_table::STASH), format!("{}\n", last.id).as_bytes())
 }

@@ -25,7 +25,11 @@ fn a_commit_inside_is_published_from_the_value_outside() {
 
 #[test]
 fn a_move_outside_reaches_the_shadow() {
-    let found = plan(&[(OWN, 1), ("refs/heads/main", 5)], &[(OWN, 2), ("refs/heads/main", 6)], &[(OWN, 1), ("refs/heads/main", 5)]);
+    let found = plan(
+        &[(OWN, 1), ("refs/heads/main", 5)],
+        &[(OWN, 2), ("refs/heads/main", 6)],
+        &[(OWN, 1), ("refs/heads/main", 5)],
+    );
     assert_eq!(found.refresh.len(), 2);
     assert!(found.publish.is_none() && found.diverged.is_none() && found.save.is_empty());
 }

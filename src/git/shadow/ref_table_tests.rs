@@ -20,7 +20,11 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn a_loose_ref_hides_the_packed_one() {
     let folder = scene();
-    fs::write(folder.path().join("packed-refs"), format!("# pack-refs with: peeled\n{ONE} refs/heads/a/b\n^{TWO}\n{ONE} refs/tags/t\n")).unwrap();
+    fs::write(
+        folder.path().join("packed-refs"),
+        format!("# pack-refs with: peeled\n{ONE} refs/heads/a/b\n^{TWO}\n{ONE} refs/tags/t\n"),
+    )
+    .unwrap();
     fs::write(folder.path().join("refs/heads/a/b"), format!("{TWO}\n")).unwrap();
     let found = read(&Dir::open(folder.path()).unwrap()).unwrap();
     assert_eq!(found.refs["refs/heads/a/b"], Oid::from_str(TWO).unwrap());
@@ -56,7 +60,8 @@ fn links_devices_and_nonsense_are_left_out() {
 #[test]
 fn refs_of_one_checkout_and_of_matrix_are_not_shared() {
     let folder = scene();
-    let lines = ["refs/mxd/undo/1", "refs/bisect/bad", "refs/worktree/x", "refs/stash", "refs/heads/../x", "refs/heads/y"];
+    let lines =
+        ["refs/mxd/undo/1", "refs/bisect/bad", "refs/worktree/x", "refs/stash", "refs/heads/../x", "refs/heads/y"];
     let packed: String = lines.iter().map(|name| format!("{ONE} {name}\n")).collect();
     fs::write(folder.path().join("packed-refs"), packed).unwrap();
     assert_eq!(names(folder.path()), ["refs/heads/y"]);

@@ -139,11 +139,7 @@ struct View {
     now: SystemTime,
 }
 
-pub(super) async fn run(
-    shadow: &Shadow,
-    state: &mut State,
-    sandbox: &Arc<dyn Inside>,
-) -> Result<Synced, Error> {
+pub(super) async fn run(shadow: &Shadow, state: &mut State, sandbox: &Arc<dyn Inside>) -> Result<Synced, Error> {
     if state.stamp.as_ref().is_some_and(Stamp::is_current) {
         return Ok(Synced::default());
     }
@@ -275,12 +271,7 @@ async fn publish(shadow: &Shadow, view: &View, synced: &mut Synced) -> Result<()
 }
 
 /// Gives the shadow what changed in the real repository.
-async fn refresh(
-    shadow: &Shadow,
-    view: &View,
-    sandbox: &Arc<dyn Inside>,
-    synced: &mut Synced,
-) -> Result<(), Error> {
+async fn refresh(shadow: &Shadow, view: &View, sandbox: &Arc<dyn Inside>, synced: &mut Synced) -> Result<(), Error> {
     // Commits that were rejected exist only inside: no ref moves away from them.
     let keep = view.plan.diverged.filter(|_| synced.rejected.is_some()).map(|diverged| diverged.shadow);
     let mut input = String::new();
@@ -328,8 +319,7 @@ async fn settle(shadow: &Shadow, state: &mut State, view: View, synced: &mut Syn
             is_complete &= checkout_state::adopt(&real, &admin)?;
         } else if view.both.shadow != agreed.shadow && !is_rejected && view.index_problem.is_none() {
             let branch = format!("{HEADS}{}", spec.branch);
-            let head =
-                checkout_state::head_to_publish(checkout, &branch, &admin, &view.shadow.refs, &real_refs.refs);
+            let head = checkout_state::head_to_publish(checkout, &branch, &admin, &view.shadow.refs, &real_refs.refs);
             if let Some(head) = head {
                 is_complete &= checkout_state::publish_head(&real, &head)?;
             }

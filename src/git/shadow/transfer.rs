@@ -22,8 +22,8 @@ use crate::process::StdioPipes;
 
 /// Fewer objects are stored one by one, as git does with a push: a pack for each commit would slow everything down.
 const UNPACK_LIMIT: u32 = 100;
-/// The largest pack that is accepted.
-const MAX_PACK: &str = "4g";
+/// The largest pack that is accepted, in bytes.
+const MAX_PACK: u64 = 4 << 30;
 /// `git gc` removes old folders with this beginning.
 const QUARANTINE: &str = "tmp_objdir-mxd-";
 const HEADER: usize = 12;
