@@ -31,7 +31,6 @@ use tokio::sync::Mutex;
 
 use super::dir::Dir;
 use super::error::{Error, blocking};
-use super::library;
 use super::program::Checkout;
 use super::refs;
 use super::status;
@@ -133,7 +132,6 @@ impl Shadow {
             mounts.push(Mount::Overlay { to: place.join("lfs"), upper, work });
         }
         mounts.push(bind(place.clone(), common.clone(), Access::Write));
-        mounts.push(bind(place.join("config"), common.join("config"), Access::ReadOnly));
         // A submodule would get a repository that exists only inside.
         let modules = admin_dir(&self.spec.checkout).join("modules");
         mounts.push(bind(place.join(&modules), common.join(&modules), Access::ReadOnly));
@@ -213,12 +211,15 @@ fn prepare(main: &Checkout, spec: &ShadowSpec) -> Result<(Opened, Record), Error
         create::make(&spec.folder.join(folder))?;
     }
     let place = place(&spec.folder);
-    let record = Record::read(&spec.folder);
+    let mut record = Record::read(&spec.folder);
     let mut opened = Opened::Created;
     if place.symlink_metadata().is_ok() {
         if is_whole(&place, &spec.checkout) {
-            let repository = library::open(&spec.checkout.git_dir).map_err(Error::read(&spec.checkout.path))?;
-            create::renew_config(&repository, &place)?;
+            let config = create::renew_config(&spec.checkout, &place, &record.config)?;
+            if config != record.config {
+                record.config = config;
+                record.write(&spec.folder)?;
+            }
             return Ok((Opened::Present, record));
         }
         let aside = (1..).map(|number| spec.folder.join(format!("damaged-{number}"))).find(|path| !path.exists());
@@ -228,8 +229,8 @@ fn prepare(main: &Checkout, spec: &ShadowSpec) -> Result<(Opened, Record), Error
     }
     let restored = restored(main, spec.task)?;
     let branch = format!("{}{}", refs::HEADS, spec.branch);
-    let refs = create::create(&spec.checkout, &branch, &place, &restored)?;
-    let record = Record::of_new(refs, &spec.checkout, &place)?;
+    let created = create::create(&spec.checkout, &branch, &place, &restored)?;
+    let record = Record::of_new(created, &spec.checkout, &place)?;
     record.write(&spec.folder)?;
     Ok((opened, record))
 }

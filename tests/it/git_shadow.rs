@@ -133,6 +133,7 @@ at_home! {
             "git gc -q --prune=now",
             "rm -rf $C/objects/??",
             "echo ref: refs/heads/x > $C/HEAD",
+            "git config core.fsmonitor 'touch /tmp/owned'",
             "rm -rf $C/refs $C/logs $C/worktrees",
         ];
         for attack in attacks {
@@ -141,7 +142,6 @@ at_home! {
         }
         let common = scene.top.join(".git");
         let refused = [
-            format!("git config user.nickname b"),
             format!("echo gitdir: /tmp > .git"),
             format!("rm -f .git"),
             format!("touch {}/real/x", common.display()),
@@ -176,7 +176,7 @@ at_home! {
         assert_eq!(git(&agent.path, ["rev-parse", "HEAD"]), saved["heads/feature"]);
         assert_eq!(status_of(&agent.path), "");
         scene.fsck();
-        agent.run("git switch -q - && git branch -D feature side && git tag -d light heavy && git stash clear && git branch -f main main@{1}").await;
+        agent.run("git switch -q - && git branch -D feature side && git tag -d light heavy && git stash clear && git update-ref refs/heads/main main@{1}").await;
         assert_eq!(agent.saved(), BTreeMap::new());
     }
 

@@ -183,12 +183,13 @@ async fn a_chunked_body_ends_where_its_chunks_end() {
     scene.list(&format!("localhost:{port}"));
     let (address, _) = scene.sandbox().await;
     let request = format!(
-        "POST http://localhost:{port}/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n\
+        "POST http://localhost:{port}/ HTTP/1.1\r\nContent-Length: 60\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n\
          GET /smuggled HTTP/1.1\r\nHost: evil.example\r\n\r\n"
     );
     assert_eq!(status(&send(address, request).await), "200");
     let request = received.recv().await.unwrap();
     assert!(request.contains("5\r\nhello\r\n0\r\n\r\n") && !request.contains("smuggled"), "{request}");
+    assert!(!request.to_lowercase().contains("content-length"), "{request}");
 }
 
 #[tokio::test]
@@ -200,7 +201,6 @@ async fn a_request_with_two_meanings_reaches_nobody() {
     let start = format!("POST http://localhost:{port}/ HTTP/1.1\r\n");
     let heads = [
         "Host: a\r\nHost: b\r\n\r\n",
-        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
         "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
         "Content-Length: +5\r\n\r\nhello",
@@ -277,7 +277,7 @@ async fn hosts_that_are_not_listed_are_refused_and_their_names_are_never_looked_
 #[tokio::test]
 async fn a_listed_name_that_leads_inside_is_refused_at_the_address() {
     let scene = Scene::new(
-        &["rebound.example", "metadata.example", "*.example", "169.254.169.254"],
+        &["rebound.example", "metadata.example", "169.254.169.254"],
         &[(List::Allow, "network(inner.example)")],
         Limits::default(),
     );
@@ -387,10 +387,21 @@ async fn a_question_stays_when_its_connection_is_gone_and_questions_are_limited(
     let one_more = "CONNECT one-more.example:443 HTTP/1.1\r\n\r\n";
     assert_eq!(status(&send(address, one_more).await), "403");
     assert!(scene.questions.try_recv().is_err());
-    let waiting = tokio::spawn(send(address, "CONNECT host-0.example:443 HTTP/1.1\r\n\r\n"));
+    // An answer makes room for the next question.
     replies.remove(0).send(Answer::No).unwrap();
+    let waiting = loop {
+        let waiting = tokio::spawn(send(address, one_more));
+        tokio::select! {
+            question = scene.questions.recv() => {
+                let (question, reply) = question.unwrap();
+                assert_eq!(question, "one-more.example");
+                reply.send(Answer::No).unwrap();
+                break waiting;
+            }
+            _ = async { while !waiting.is_finished() { tokio::task::yield_now().await } } => {}
+        }
+    };
     assert_eq!(status(&waiting.await.unwrap()), "403");
-    assert!(scene.questions.try_recv().is_err(), "it was asked already");
 }
 
 #[tokio::test]

@@ -44,8 +44,16 @@ pub(super) struct StashEntry {
     pub(super) time: i64,
 }
 
-/// Builds the shadow of a checkout at `place`. Returns the real refs that it was made from.
-pub(super) fn create(checkout: &Checkout, branch: &str, place: &Path, restored: &Restored) -> Result<RefTable, Error> {
+/// What a shadow was made from.
+#[derive(Clone, Debug)]
+pub(super) struct Created {
+    pub(super) refs: RefTable,
+    /// The hash of the settings.
+    pub(super) config: String,
+}
+
+/// Builds the shadow of a checkout at `place`.
+pub(super) fn create(checkout: &Checkout, branch: &str, place: &Path, restored: &Restored) -> Result<Created, Error> {
     let draft = place.with_extension("new");
     remove(&draft)?;
     let real = Dir::open_linked(&checkout.common).map_err(Error::disk("open", &checkout.common))?;
@@ -106,14 +114,24 @@ pub(super) fn create(checkout: &Checkout, branch: &str, place: &Path, restored: 
     }
     crash_point("a shadow is built");
     fs::rename(&draft, place).map_err(Error::disk("move into place", place))?;
-    Ok(found.refs)
+    Ok(Created { refs: found.refs, config: hash(&config.shared) })
 }
 
-/// Writes the settings of an existing shadow again: those of the repository may have changed.
-pub(super) fn renew_config(repository: &Repository, place: &Path) -> Result<(), Error> {
-    let config = config_copy::copy(repository)?;
-    let folder = Dir::open(place).map_err(Error::disk("open", place))?;
-    checkout_state::replace(&folder, "config", config.shared.as_bytes()).map(drop)
+/// Writes the settings of an existing shadow again if those of the repository changed. What an agent set is lost then.
+/// Returns the hash of the current ones.
+pub(super) fn renew_config(checkout: &Checkout, place: &Path, known: &str) -> Result<String, Error> {
+    let repository = library::open(&checkout.git_dir).map_err(Error::read(&checkout.path))?;
+    let config = config_copy::copy(&repository)?;
+    let current = hash(&config.shared);
+    if current != known {
+        let folder = Dir::open(place).map_err(Error::disk("open", place))?;
+        checkout_state::replace(&folder, "config", config.shared.as_bytes())?;
+    }
+    Ok(current)
+}
+
+fn hash(config: &str) -> String {
+    blake3::hash(config.as_bytes()).to_hex().to_string()
 }
 
 /// Returns the path of a checkout's own git folder below the common one: empty for the main checkout.

@@ -10,7 +10,7 @@ use git2::Oid;
 use serde::{Deserialize, Serialize};
 
 use super::checkout_state::Seen;
-use super::create::admin_dir;
+use super::create::{Created, admin_dir};
 use super::ref_table::RefTable;
 use crate::git::dir::Dir;
 use crate::git::error::Error;
@@ -23,6 +23,8 @@ const MAX: u64 = 256 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) refs: RefTable,
+    /// The hash of the settings that the shadow got.
+    pub(super) config: String,
     /// HEAD and index of both sides, which mean the same and may differ in bytes. `None` if they never agreed.
     pub(super) checkout: Option<Both>,
 }
@@ -36,14 +38,17 @@ pub(super) struct Both {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     refs: BTreeMap<String, String>,
+    #[serde(default)]
+    config: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checkout: Option<Both>,
 }
 
 impl Record {
     /// Returns the record of a shadow that was just made.
-    pub(super) fn of_new(refs: RefTable, checkout: &Checkout, place: &Path) -> Result<Self, Error> {
-        Ok(Self { refs, checkout: Some(Both::read(checkout, place)?) })
+    pub(super) fn of_new(created: Created, checkout: &Checkout, place: &Path) -> Result<Self, Error> {
+        let Created { refs, config } = created;
+        Ok(Self { refs, config, checkout: Some(Both::read(checkout, place)?) })
     }
 
     /// Reads the record, or returns an empty one.
@@ -53,13 +58,13 @@ impl Record {
             return Self::default();
         };
         let refs = stored.refs.into_iter().filter_map(|(name, id)| Some((name, Oid::from_str(&id).ok()?))).collect();
-        Self { refs, checkout: stored.checkout }
+        Self { refs, config: stored.config, checkout: stored.checkout }
     }
 
     /// Replaces the record on disk.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Error> {
         let refs = self.refs.iter().map(|(name, id)| (name.clone(), id.to_string())).collect();
-        let stored = Stored { refs, checkout: self.checkout.clone() };
+        let stored = Stored { refs, config: self.config.clone(), checkout: self.checkout.clone() };
         let (file, draft) = (folder.join(FILE), folder.join(format!("{FILE}.new")));
         let text = serde_json::to_vec(&stored).unwrap_or_default();
         fs::write(&draft, text).and_then(|()| fs::rename(&draft, &file)).map_err(Error::disk("write", &file))
