@@ -215,7 +215,7 @@ fn prepare(main: &Checkout, spec: &ShadowSpec) -> Result<(Opened, Record), Error
     let mut opened = Opened::Created;
     if place.symlink_metadata().is_ok() {
         if is_whole(&place, &spec.checkout) {
-            let config = create::renew_config(&spec.checkout, &place, &record.config)?;
+            let config = create::renew(&spec.checkout, &place, &record.config)?;
             if config != record.config {
                 record.config = config;
                 record.write(&spec.folder)?;

@@ -24,6 +24,8 @@ use crate::git::repo_file;
 pub(super) const REAL_OBJECTS: &str = "real";
 /// Small files of the common folder that are copied as they are.
 const SHARED_FILES: [&str; 4] = ["info/exclude", "info/attributes", "info/grafts", "shallow"];
+/// The files that connect a linked checkout with its repository.
+const LINKS: [&str; 2] = ["commondir", "gitdir"];
 /// The largest file that is copied.
 const MAX_COPY: u64 = 512 << 20;
 
@@ -72,7 +74,7 @@ pub(super) fn create(checkout: &Checkout, branch: &str, place: &Path, restored: 
         make(&draft.join(folder))?;
     }
     let write = |name: &str, content: &[u8]| write_file(&draft.join(name), content);
-    write("objects/info/alternates", format!("../{REAL_OBJECTS}\n").as_bytes())?;
+    write("objects/info/alternates", alternates().as_bytes())?;
     let repository = library::open(&checkout.git_dir).map_err(Error::read(&checkout.path))?;
     let config = config_copy::copy(&repository)?;
     write("config", config.shared.as_bytes())?;
@@ -98,7 +100,7 @@ pub(super) fn create(checkout: &Checkout, branch: &str, place: &Path, restored: 
     let (from, to) = (checkout.git_dir.clone(), draft.join(&admin));
     make(&to.join("modules"))?;
     if !admin.as_os_str().is_empty() {
-        for name in ["commondir", "gitdir"] {
+        for name in LINKS {
             copy_file(&from.join(name), &to.join(name))?;
         }
     }
@@ -117,17 +119,34 @@ pub(super) fn create(checkout: &Checkout, branch: &str, place: &Path, restored: 
     Ok(Created { refs: found.refs, config: hash(&config.shared) })
 }
 
-/// Writes the settings of an existing shadow again if those of the repository changed. What an agent set is lost then.
-/// Returns the hash of the current ones.
-pub(super) fn renew_config(checkout: &Checkout, place: &Path, known: &str) -> Result<String, Error> {
+/// Writes again what an existing shadow must have in common with the repository: where it finds objects and its checkout,
+/// and the settings if those of the repository changed. What an agent set is lost then. Returns the hash of the current
+/// settings.
+pub(super) fn renew(checkout: &Checkout, place: &Path, known: &str) -> Result<String, Error> {
+    let failed = || Error::disk("open", place);
+    let folder = Dir::open(place).map_err(failed())?;
+    let info = folder.make(Path::new("objects/info")).map_err(failed())?;
+    checkout_state::replace(&info, "alternates", alternates().as_bytes())?;
+    let admin = admin_dir(checkout);
+    if !admin.as_os_str().is_empty() {
+        let own = folder.below(&admin).map_err(failed())?;
+        for name in LINKS {
+            if let Some(content) = repo_file::read_plain(&checkout.git_dir.join(name), MAX_COPY) {
+                checkout_state::replace(&own, name, &content)?;
+            }
+        }
+    }
     let repository = library::open(&checkout.git_dir).map_err(Error::read(&checkout.path))?;
     let config = config_copy::copy(&repository)?;
     let current = hash(&config.shared);
     if current != known {
-        let folder = Dir::open(place).map_err(Error::disk("open", place))?;
         checkout_state::replace(&folder, "config", config.shared.as_bytes())?;
     }
     Ok(current)
+}
+
+fn alternates() -> String {
+    format!("../{REAL_OBJECTS}\n")
 }
 
 fn hash(config: &str) -> String {
