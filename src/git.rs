@@ -44,6 +44,7 @@ pub mod merge;
 pub mod power_loss;
 mod program;
 mod refs;
+mod remotes;
 pub mod repo_file;
 mod review_marks;
 pub mod shadow;
@@ -65,6 +66,7 @@ pub use agent_env::AgentGit;
 pub use entry::Head;
 pub use error::Error;
 pub use program::Checkout;
+pub use remotes::remote_addresses;
 pub use tree_capture::LeftOut;
 pub use worktree::{
     BranchFate, BranchStart, OwnedWorktree, RecreateReason, Removal, RemovalOutcome, RestoreOutcome, SnapshotCounts,

@@ -139,6 +139,9 @@ at_home! {
         git(&scene.top, ["remote", "add", "origin", "https://ann:hidden-word@host.invalid/x"]);
         git(&scene.top, ["config", "http.extraHeader", "Authorization: hidden-word"]);
         let agent = Agent::new(&scene).await;
+        git(&scene.top, ["config", "remote.origin.pushurl", "git@push.invalid:x"]);
+        let addresses = mxd::git::remote_addresses(scene.worktrees().await.main());
+        assert_eq!(addresses, ["https://ann:hidden-word@host.invalid/x", "git@push.invalid:x"]);
         assert_eq!(agent.sh("git remote get-url origin"), "https://host.invalid/x");
         assert!(!agent.inside.sh_output(&agent.path, "grep -r hidden-word $(git rev-parse --git-common-dir)").status.success());
         git(&scene.top, ["config", "user.nickname", "later"]);
