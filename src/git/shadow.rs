@@ -222,8 +222,8 @@ fn prepare(main: &Checkout, spec: &ShadowSpec) -> Result<(Opened, Record), Error
             }
             return Ok((Opened::Present, record));
         }
-        let aside = (1..).map(|number| spec.folder.join(format!("damaged-{number}"))).find(|path| !path.exists());
-        let aside = aside.unwrap_or_else(|| spec.folder.join("damaged"));
+        let name = |number: u32| spec.folder.join(format!("damaged-{number}"));
+        let aside = (1..u32::MAX).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0));
         std::fs::rename(&place, &aside).map_err(Error::disk("move aside", &place))?;
         opened = Opened::Recreated { aside };
     }

@@ -92,14 +92,16 @@ impl Client {
         lock(&self.refusals).drain(..).collect()
     }
 
-    pub(super) fn note(&self, refusal: &Refusal) {
+    /// Records a refusal.
+    pub(super) fn noted(&self, refusal: Refusal) -> Refusal {
         let mut refusals = lock(&self.refusals);
-        if refusals.back() != Some(refusal) {
+        if refusals.back() != Some(&refusal) {
             refusals.push_back(refusal.clone());
         }
         while refusals.len() > MAX_KEPT {
             refusals.pop_front();
         }
+        refusal
     }
 
     fn decide(&self, question: &Question, allowed: bool) {

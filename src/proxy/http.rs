@@ -39,6 +39,8 @@ const HOP_BY_HOP: [HeaderName; 7] = [
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 /// The size of the head of a server's response.
 const MAX_RESPONSE_HEAD: usize = 64 << 10;
+/// The parser needs a buffer of this size.
+const LEAST_HEAD: usize = 8 << 10;
 
 /// Why a request gets no answer from a host.
 enum Failure {
@@ -67,7 +69,7 @@ pub(super) async fn serve(proxy: Proxy, stream: TcpStream, client: Arc<Client>) 
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
-        .max_buf_size(limits.head)
+        .max_buf_size(limits.head.max(LEAST_HEAD))
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
@@ -85,7 +87,7 @@ async fn connect(
     request: Request<Incoming>,
     tunnel: &Mutex<Option<Tunnel>>,
 ) -> Result<Response<Body>, Failure> {
-    let target = target(request.uri(), request.headers(), None).map_err(|failure| noted(proxy, client, failure))?;
+    let target = target(request.uri(), request.headers(), None).map_err(|failure| noted(client, failure))?;
     let upstream = proxy.connect(client, &target).await.map_err(Failure::Refused)?;
     let upgrade = hyper::upgrade::on(request);
     *tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some((upgrade, upstream));
@@ -96,11 +98,11 @@ async fn forward(proxy: &Proxy, client: &Client, mut request: Request<Incoming>)
     if request.uri().scheme_str() != Some("http") {
         return Err(Failure::Bad("send requests for http:// addresses here, and CONNECT for others"));
     }
-    let target = target(request.uri(), request.headers(), Some(80)).map_err(|failure| noted(proxy, client, failure))?;
+    let target = target(request.uri(), request.headers(), Some(80)).map_err(|failure| noted(client, failure))?;
     let upstream = proxy.connect(client, &target).await.map_err(Failure::Refused)?;
     let unreachable = |error: hyper::Error| {
         let refusal = Refusal::Unreachable { target: target.clone(), reason: error.to_string() };
-        Failure::Refused(proxy.refuse(client, refusal))
+        Failure::Refused(client.noted(refusal))
     };
     let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
         .max_buf_size(MAX_RESPONSE_HEAD)
@@ -139,9 +141,9 @@ fn target(uri: &Uri, headers: &HeaderMap, default: Option<u16>) -> Result<Target
     Target::parse(authority.as_str(), default).map_err(|error| Failure::Refused(error.into()))
 }
 
-fn noted(proxy: &Proxy, client: &Client, failure: Failure) -> Failure {
+fn noted(client: &Client, failure: Failure) -> Failure {
     match failure {
-        Failure::Refused(refusal) => Failure::Refused(proxy.refuse(client, refusal)),
+        Failure::Refused(refusal) => Failure::Refused(client.noted(refusal)),
         bad @ Failure::Bad(_) => bad,
     }
 }

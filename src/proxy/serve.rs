@@ -88,7 +88,7 @@ impl Proxy {
         let Some(target) = timeout(self.limits.head_time, socks::request(&mut stream)).await?? else { return Ok(()) };
         let connected = match target {
             Ok(target) => self.connect(client, &target).await,
-            Err(error) => Err(self.refuse(client, error.into())),
+            Err(error) => Err(client.noted(error.into())),
         };
         match connected {
             Ok(mut upstream) => {
@@ -106,12 +106,6 @@ impl Proxy {
             Ok(grant) => dial(&*self.resolver, target, grant).await,
             Err(refusal) => Err(refusal),
         };
-        connected.map_err(|refusal| self.refuse(client, refusal))
-    }
-
-    /// Records a refusal.
-    pub(super) fn refuse(&self, client: &Client, refusal: Refusal) -> Refusal {
-        client.note(&refusal);
-        refusal
+        connected.map_err(|refusal| client.noted(refusal))
     }
 }

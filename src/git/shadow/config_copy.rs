@@ -30,36 +30,28 @@ pub(super) fn copy(repository: &Repository) -> Result<ConfigCopy, Error> {
             _ => return,
         };
         let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
-        let value = entry.has_value().then(|| String::from_utf8_lossy(entry.value_bytes()).into_owned());
-        if let Some(value) = kept(&name, value) {
-            append(file, &name, value.as_deref());
+        if is_left_out(&name) {
+            return;
         }
+        let value = entry.has_value().then(|| String::from_utf8_lossy(entry.value_bytes()).into_owned());
+        append(file, &name, value.as_deref().map(without_login).as_deref());
     });
     listed.map_err(&failed)?;
     Ok(copy)
 }
 
-/// Returns the value to copy, or `None` if the setting is left out.
-fn kept(name: &str, value: Option<String>) -> Option<Option<String>> {
+/// Returns true for settings that hold secrets, or that lead out of the repository.
+fn is_left_out(name: &str) -> bool {
     let section = name.split('.').next().unwrap_or_default();
     let last = name.rsplit('.').next().unwrap_or_default();
-    let is_secret = match section {
+    match section {
         "include" | "includeif" | "credential" | "sendemail" | "imap" => true,
         "http" => HTTP_SECRETS.contains(&last),
         "core" => matches!(last, "hookspath" | "askpass"),
         // The address of a rule may hold a login.
-        "url" => has_login(name),
+        "url" => without_login(name) != name,
         _ => ["token", "password", "secret", "apikey"].contains(&last),
-    };
-    if is_secret {
-        return None;
     }
-    Some(value.map(|value| if has_login(&value) { without_login(&value) } else { value }))
-}
-
-/// Returns true if a text contains an address with a password, or with any user name where that may be a token.
-fn has_login(text: &str) -> bool {
-    without_login(text) != text
 }
 
 /// Removes the login from each address in a text. The user name of an ssh address stays.
@@ -88,10 +80,10 @@ fn append(file: &mut String, name: &str, value: Option<&str>) {
     let variable = rest.rsplit('.').next().unwrap_or_default();
     file.push_str(&header);
     match value {
-        None => file.push_str(&format!("\t{variable}\n")),
+        None => *file += &format!("\t{variable}\n"),
         Some(value) => {
             let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
-            file.push_str(&format!("\t{variable} = \"{escaped}\"\n"));
+            *file += &format!("\t{variable} = \"{escaped}\"\n");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::checkout_state::{self, STATE_DIRS, STATE_FILES};
 use super::config_copy;
@@ -84,9 +84,7 @@ pub(super) fn create(checkout: &Checkout, branch: &str, place: &Path, restored: 
     let mut packed = String::from("# pack-refs with: sorted \n");
     let mut all = found.refs.clone();
     all.extend(restored.refs.iter().map(|(name, id)| (name.clone(), *id)));
-    for (name, id) in &all {
-        packed.push_str(&format!("{id} {name}\n"));
-    }
+    packed.extend(all.iter().map(|(name, id)| format!("{id} {name}\n")));
     write("packed-refs", packed.as_bytes())?;
     for (name, target) in &found.symbolic {
         write(name, format!("ref: {target}\n").as_bytes())?;
@@ -216,7 +214,7 @@ fn write_stash(draft: &Path, entries: &[StashEntry]) -> Result<(), Error> {
     let mut log = String::new();
     let mut before = Oid::ZERO_SHA1;
     for StashEntry { id, summary, time } in entries {
-        log.push_str(&format!("{before} {id} {name} <{email}> {time} +0000\t{summary}\n"));
+        log += &format!("{before} {id} {name} <{email}> {time} +0000\t{summary}\n");
         before = *id;
     }
     write_file(&draft.join("logs/refs/stash"), log.as_bytes())?;

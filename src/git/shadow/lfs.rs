@@ -71,7 +71,8 @@ fn copy(folder: &Dir, name: &OsStr, hash: &str, place: &Path) -> Result<bool, Er
             io::Write::write_all(&mut target, &chunk[..read])?;
         }
         target.sync_data()?;
-        let found: String = context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut found = String::new();
+        found.extend(context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")));
         if found != hash {
             return Ok(false);
         }

@@ -92,7 +92,7 @@ proptest! {
 }
 
 fn any_table() -> impl Strategy<Value = RefTable> {
-    let names = [OWN, "refs/heads/main", "refs/heads/x", "refs/tags/t", "refs/remotes/origin/main"];
-    proptest::collection::btree_map(proptest::sample::select(&names[..]), 1u8..4, 0..5)
+    let names = vec![OWN, "refs/heads/main", "refs/heads/x", "refs/tags/t", "refs/remotes/origin/main"];
+    proptest::collection::btree_map(proptest::sample::select(names), 1u8..4, 0..5)
         .prop_map(|refs| refs.into_iter().map(|(name, number)| (name.to_owned(), id(number))).collect())
 }

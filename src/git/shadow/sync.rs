@@ -100,7 +100,10 @@ impl State {
 
 /// Inodes and change times of files.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp(Vec<(PathBuf, Option<(u64, i64, i64)>)>);
+struct Stamp(Vec<(PathBuf, Option<Change>)>);
+
+/// The inode of a file, and when it last changed: seconds and nanoseconds.
+type Change = (u64, i64, i64);
 
 impl Stamp {
     fn take(paths: impl IntoIterator<Item = PathBuf>) -> Self {
@@ -278,9 +281,9 @@ async fn refresh(shadow: &Shadow, view: &View, sandbox: &Arc<dyn Inside>, synced
     for change in view.plan.refresh.iter().filter(|change| keep.is_none() || change.from != keep) {
         let name = &change.name;
         match (change.from, change.to) {
-            (None, Some(to)) => input.push_str(&format!("create {name} {to}\n")),
-            (Some(from), Some(to)) => input.push_str(&format!("update {name} {to} {from}\n")),
-            (Some(from), None) => input.push_str(&format!("delete {name} {from}\n")),
+            (None, Some(to)) => input += &format!("create {name} {to}\n"),
+            (Some(from), Some(to)) => input += &format!("update {name} {to} {from}\n"),
+            (Some(from), None) => input += &format!("delete {name} {from}\n"),
             (None, None) => {}
         }
         synced.refreshed += 1;

@@ -97,8 +97,8 @@ impl Transfer<'_> {
         };
         let (running, StdioPipes { mut input, mut output }) = call.start().map_err(unreadable)?;
         let mut list = String::new();
-        self.tips.iter().for_each(|tip| list.push_str(&format!("{tip}\n")));
-        self.known.iter().for_each(|known| list.push_str(&format!("^{known}\n")));
+        list.extend(self.tips.iter().map(|tip| format!("{tip}\n")));
+        list.extend(self.known.iter().map(|known| format!("^{known}\n")));
         // Git reads all of the list before it writes. A git that fails reports the reason itself.
         let _ = tokio::io::copy(&mut list.as_bytes(), &mut input).await;
         drop(input);
@@ -134,7 +134,8 @@ impl Transfer<'_> {
         if self.is_partial {
             arguments.insert(1, "--exclude-promisor-objects");
         }
-        let list: String = self.tips.iter().map(|tip| format!("{tip}\n")).collect();
+        let mut list = String::new();
+        list.extend(self.tips.iter().map(|tip| format!("{tip}\n")));
         let call = self.main.git(arguments).quarantine(quarantine, &self.main.common).long(None);
         match call.input(list.into_bytes()).run().await {
             Ok(_) => Ok(()),
