@@ -4,6 +4,7 @@
 //! programs stay if they hold no secret: what they run, runs inside.
 
 use git2::{ConfigLevel, Repository};
+use std::fmt::Write as _;
 
 use crate::git::error::Error;
 
@@ -80,10 +81,12 @@ fn append(file: &mut String, name: &str, value: Option<&str>) {
     let variable = rest.rsplit('.').next().unwrap_or_default();
     file.push_str(&header);
     match value {
-        None => *file += &format!("\t{variable}\n"),
+        None => {
+            let _ = writeln!(file, "\t{variable}");
+        }
         Some(value) => {
             let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
-            *file += &format!("\t{variable} = \"{escaped}\"\n");
+            let _ = writeln!(file, "\t{variable} = \"{escaped}\"");
         }
     }
 }

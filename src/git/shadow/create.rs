@@ -2,6 +2,7 @@
 //!
 //! Built beside its place and moved there when it is complete, so a crash leaves either no shadow or a whole one.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -214,7 +215,7 @@ fn write_stash(draft: &Path, entries: &[StashEntry]) -> Result<(), Error> {
     let mut log = String::new();
     let mut before = Oid::ZERO_SHA1;
     for StashEntry { id, summary, time } in entries {
-        log += &format!("{before} {id} {name} <{email}> {time} +0000\t{summary}\n");
+        let _ = writeln!(log, "{before} {id} {name} <{email}> {time} +0000\t{summary}");
         before = *id;
     }
     write_file(&draft.join("logs/refs/stash"), log.as_bytes())?;

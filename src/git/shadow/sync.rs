@@ -4,6 +4,7 @@
 //! After a crash the tables of refs are compared again; what was carried over already is equal on both sides.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -280,12 +281,13 @@ async fn refresh(shadow: &Shadow, view: &View, sandbox: &Arc<dyn Inside>, synced
     let mut input = String::new();
     for change in view.plan.refresh.iter().filter(|change| keep.is_none() || change.from != keep) {
         let name = &change.name;
-        match (change.from, change.to) {
-            (None, Some(to)) => input += &format!("create {name} {to}\n"),
-            (Some(from), Some(to)) => input += &format!("update {name} {to} {from}\n"),
-            (Some(from), None) => input += &format!("delete {name} {from}\n"),
-            (None, None) => {}
-        }
+        let line = match (change.from, change.to) {
+            (None, Some(to)) => format!("create {name} {to}"),
+            (Some(from), Some(to)) => format!("update {name} {to} {from}"),
+            (Some(from), None) => format!("delete {name} {from}"),
+            (None, None) => continue,
+        };
+        let _ = writeln!(input, "{line}");
         synced.refreshed += 1;
     }
     if input.is_empty() {
