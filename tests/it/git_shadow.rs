@@ -13,6 +13,7 @@ use std::sync::Arc;
 use mxd::git::merge::{MergeOutcome, MergeRequest, MergeStrategy};
 use mxd::git::shadow::{Inside, OpenError, Opened, Rejected, Shadow, ShadowSpec, Synced};
 use mxd::git::{WorktreeSpec, status};
+use mxd::process::ChildSpec;
 
 use crate::git_support::{Kind, Scene, at_home, commit_all, files, git, git_output, task};
 use mounted::{Mounted, skips};
@@ -88,6 +89,16 @@ impl<'s> Agent<'s> {
     }
 }
 
+/// A sandbox in which nothing may be started.
+#[derive(Debug)]
+struct Nobody;
+
+impl Inside for Nobody {
+    fn enter(&self, child: ChildSpec) -> ChildSpec {
+        panic!("{} was started", child.label);
+    }
+}
+
 /// Everything in the real git folder.
 fn real(scene: &Scene) -> BTreeMap<PathBuf, Kind> {
     files(&scene.top.join(".git"))
@@ -142,8 +153,8 @@ at_home! {
         }
         let common = scene.top.join(".git");
         let refused = [
-            format!("echo gitdir: /tmp > .git"),
-            format!("rm -f .git"),
+            "echo gitdir: /tmp > .git".to_owned(),
+            "rm -f .git".to_owned(),
             format!("touch {}/real/x", common.display()),
             format!("rm -f {}/real/*/*", common.display()),
         ];
@@ -402,13 +413,6 @@ at_home! {
         let scene = Scene::new();
         let agent = Agent::new(&scene).await;
         agent.run("echo 1 > one && git add . && git commit -qm one").await;
-        #[derive(Debug)]
-        struct Nobody;
-        impl Inside for Nobody {
-            fn enter(&self, child: mxd::process::ChildSpec) -> mxd::process::ChildSpec {
-                panic!("{} was started", child.label);
-            }
-        }
         let nobody: Arc<dyn Inside> = Arc::new(Nobody);
         assert_eq!(agent.shadow.sync(&nobody).await.unwrap(), Synced::default());
         // Reading, too: the index is written again when files are compared.

@@ -398,7 +398,7 @@ async fn a_question_stays_when_its_connection_is_gone_and_questions_are_limited(
                 reply.send(Answer::No).unwrap();
                 break waiting;
             }
-            _ = async { while !waiting.is_finished() { tokio::task::yield_now().await } } => {}
+            () = async { while !waiting.is_finished() { tokio::task::yield_now().await } } => {}
         }
     };
     assert_eq!(status(&waiting.await.unwrap()), "403");

@@ -62,7 +62,7 @@ fn refs_of_one_checkout_and_of_matrix_are_not_shared() {
     let folder = scene();
     let lines =
         ["refs/mxd/undo/1", "refs/bisect/bad", "refs/worktree/x", "refs/stash", "refs/heads/../x", "refs/heads/y"];
-    let packed: String = lines.iter().map(|name| format!("{ONE} {name}\n")).collect();
+    let packed = lines.map(|name| format!("{ONE} {name}\n")).concat();
     fs::write(folder.path().join("packed-refs"), packed).unwrap();
     assert_eq!(names(folder.path()), ["refs/heads/y"]);
 }

@@ -154,7 +154,8 @@ at_home! {
         let scene = Scene::new();
         let store = scene.top.join(".git/lfs/objects");
         let name = |content: &str| -> String {
-            ring::digest::digest(&ring::digest::SHA256, content.as_bytes()).as_ref().iter().map(|b| format!("{b:02x}")).collect()
+            let hash = ring::digest::digest(&ring::digest::SHA256, content.as_bytes());
+            hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
         };
         let place = |hash: &str| store.join(&hash[..2]).join(&hash[2..4]).join(hash);
         let (old, new, forged) = (name("old"), name("new"), name("another"));
