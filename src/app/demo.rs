@@ -27,6 +27,8 @@ pub const WELCOME: &str =
 const SCENARIO: &str = include_str!("../../assets/demo/scenario.json");
 /// The profile of the task whose work the user reviews.
 const PROFILE: &str = include_str!("../../assets/demo/careful.md");
+/// Checks every task's work: its files can be read by the shell.
+const VERIFY: &str = "cat lib/*.sh | sh -n";
 const BRANCH: &str = "main";
 const AUTHOR: Author = Author { name: "Matrix demo", email: "demo@localhost" };
 
@@ -122,10 +124,12 @@ impl DemoProject {
             Pace::Fast => 0.0,
         };
         let provider: Arc<dyn Provider> = Arc::new(ScriptedProvider::new(scenario, pace));
+        let mut merged = merge(&Environment::default(), &[])?;
+        merged.settings.verify = Some(VERIFY.to_owned());
         Ok(EngineOptions {
             home: self.home.clone(),
             project: self.project.clone(),
-            merged: merge(&Environment::default(), &[])?,
+            merged,
             choice: CommandLineChoice::default(),
             budget: None,
             hold: false,

@@ -30,6 +30,9 @@ pub enum DiffRange {
     Between { from: TurnId, to: TurnId },
     /// From the end of a turn to now.
     Since { turn: TurnId },
+    /// From the start of the conversation to now, with all commits that the branch has gained meanwhile: what a root and
+    /// its subtasks have done. If the first snapshots were pruned, from the first one that is left.
+    Conversation,
     /// From the user's last review to now. All changes if there was no review.
     #[serde(rename = "look")]
     SinceReview,

@@ -188,6 +188,16 @@ impl WorkReader {
                 let name = format!("turn {}", history.number(turn)?);
                 (tree(history.state_after(Some(turn))?), self.as_tree(&checkout, now).await?, (name, "now".to_owned()))
             }
+            DiffRange::Conversation => {
+                let history = self.history(location.task).await?;
+                // Only the newest snapshots are kept.
+                let kept = self.worktrees.snapshots(location.task).await?;
+                let is_kept = |state: &String| kept.iter().any(|snapshot| snapshot.tree == *state);
+                let Some(start) = history.states().find(is_kept) else {
+                    return Err(Fault::user("nothing to compare yet: the conversation has no turn"));
+                };
+                (tree(start), self.as_tree(&checkout, now).await?, ("start".to_owned(), "now".to_owned()))
+            }
             DiffRange::SinceReview => match self.seen(location.task).await?.state {
                 Some(seen) => {
                     let now = self.as_tree(&checkout, now).await?;

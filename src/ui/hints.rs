@@ -121,6 +121,21 @@ pub fn following(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) 
     }
 }
 
+/// The weight of the key that puts a question off: after those that answer it.
+const AFTER_SEND: u8 = 88;
+
+/// Returns true if the user is in the answer field of a question.
+fn answers_card(model: &Model) -> bool {
+    model.layers.is_empty() && model.focus == Pane::Composer && model.card().is_some()
+}
+
+/// Returns the digits that answer the question in whose field the user is.
+fn choice_keys(model: &Model) -> Option<String> {
+    let (_, id) = model.card().filter(|_| answers_card(model))?;
+    let count = model.project.ask(id)?.1.choices.len().min(9);
+    Some(if count == 1 { "1".to_owned() } else { format!("1-{count}") })
+}
+
 fn hints(model: &Model) -> Vec<Hint> {
     // The keys of the panes below a layer would only distract.
     let contexts = model.layers.last().map_or_else(|| model.contexts(), |layer| layer.contexts().to_vec());
@@ -129,12 +144,21 @@ fn hints(model: &Model) -> Vec<Hint> {
         .iter()
         .filter(|entry| entry.weight > 0 && !pinned.contains(&entry.action) && is_useful(entry.action, model))
         .filter_map(|entry| {
-            let chord = model.keymap.shown(&contexts, entry.action)?;
-            let key = if entry.action == Action::Choose { "1-9".to_owned() } else { key_label(&chord.to_string()) };
+            let key = match (entry.action, choice_keys(model)) {
+                (Action::Choose, Some(keys)) => keys,
+                (Action::Choose, None) => "1-9".to_owned(),
+                (action, _) => key_label(&model.keymap.shown(&contexts, action)?.to_string()),
+            };
             let label = label(entry.action, model).unwrap_or(entry.label).to_owned();
             Some((entry.weight, Hint { action: entry.action, key, label }))
         })
         .collect();
+    if answers_card(model)
+        && let Some(chord) = model.keymap.shown(&contexts, Action::Back)
+    {
+        let (key, label) = (key_label(&chord.to_string()), "later".to_owned());
+        found.push((AFTER_SEND, Hint { action: Action::Back, key, label }));
+    }
     found.sort_by(|(one, a), (other, b)| other.cmp(one).then_with(|| a.key.cmp(&b.key)));
     found.into_iter().map(|(_, hint)| hint).collect()
 }
@@ -144,6 +168,12 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
     if action == Action::Resume {
         let task = model.project.task(model.selected())?;
         return (!labels::has_begun(task)).then_some("start");
+    }
+    if action == Action::Send && answers_card(model) {
+        return Some("answer");
+    }
+    if action == Action::Open && model.layers.is_empty() && model.focus == Pane::Tree && model.card().is_some() {
+        return Some("answer");
     }
     let is_beside = model.focus == Pane::Detail && model.side_tab().is_some();
     if action == Action::FocusNext && model.layers.is_empty() && !is_beside {

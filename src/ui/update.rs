@@ -44,6 +44,7 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
         Msg::Reply { tag, outcome } => replies::on_reply(model, tag, outcome, cx, &mut out),
         Msg::Diff { task, request, answer } => {
             model.review.on_diff(task, request, answer.map_err(|fault| fault.to_string()));
+            actions::review::widen_if_empty(model, &mut out);
             out.draw(Redraw::Lazy);
         }
         Msg::Turns { task, turns } => {

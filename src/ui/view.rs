@@ -89,11 +89,13 @@ fn pages(model: &Model, cx: &Cx<'_>, places: &Layout, focused: bool, buffer: &mu
         (false, false) => transcript::Responder::Nobody,
     };
     let (end, send) = (model.key_of(Action::Bottom), model.key_of(Action::SendReview));
+    let is_writing = model.focus == Pane::Composer;
     let keys = detail::summary::Keys {
         diff: model.key_of(Action::ShowDiff),
         merge: model.key_of(Action::Merge),
         rewind: model.key_of(Action::Rewind),
         board: model.key_of(Action::Dashboard),
+        leave: is_writing.then(|| model.key_of(Action::Back)),
     };
     let side = model.side_tab();
     let tabs = match side {

@@ -15,6 +15,8 @@ mod first_start;
 #[cfg(test)]
 mod newcomer;
 #[cfg(test)]
+mod product_answering;
+#[cfg(test)]
 mod product_detours;
 #[cfg(test)]
 mod product_endings;

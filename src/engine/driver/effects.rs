@@ -198,6 +198,8 @@ impl Driver {
             // A turn that changed no files has no snapshot, so its diff is unchanged.
             Body::Snapshot(_) | Body::RunEnded(_) | Body::Work(_) => {
                 self.measure(task);
+                // It may have merged them.
+                self.machine.unmerged_children(task).into_iter().for_each(|child| self.measure(child));
                 self.schedule_conflict_scan();
             }
             Body::TurnEnded(_) => self.schedule_conflict_scan(),

@@ -66,7 +66,7 @@ impl Machine {
             Command::Background { task, call } => self.send_run_command(id, task, RunCommand::Background { call }),
             Command::Kill { task, process } => self.send_run_command(id, task, RunCommand::Kill { process }),
             Command::Merge { task, into, how, conflicts } => {
-                self.merge(now, id, task, MergeOptions { into, how, conflicts }, None)
+                self.merge(now, id, task, MergeOptions { into, how, conflicts }, self.approval_by_merge(task))
             }
             Command::CancelMerge { task } => self.cancel_merge(id, task),
             Command::UndoMerge { task } => self.undo_merge(id, task),

@@ -108,6 +108,16 @@ impl Machine {
         std::iter::once(base).chain(tasks).collect()
     }
 
+    /// Returns the finished subtasks of a task whose branches have commits that it lacks, as far as measured.
+    pub fn unmerged_children(&self, task: TaskId) -> Vec<TaskId> {
+        let children = self.tree.get(task).map(|node| node.children.as_slice()).unwrap_or_default();
+        let is_unmerged = |child: &&TaskId| {
+            self.status(**child) == Some(Status::Passed)
+                && self.runtimes.get(child).is_some_and(|it| it.drift.is_none_or(|drift| drift.ahead > 0))
+        };
+        children.iter().filter(is_unmerged).copied().collect()
+    }
+
     /// Returns true if the target branch has all of a task's work. Conflicts are then found with the target.
     fn is_fully_merged(&self, task: TaskId) -> bool {
         let Some(runtime) = self.runtimes.get(&task) else { return false };

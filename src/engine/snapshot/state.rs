@@ -139,10 +139,13 @@ impl TaskView {
         }
     }
 
-    /// Returns true if all commits of a finished task are in its target.
+    /// Returns true if all commits of a finished task are in its target, whoever merged them.
     pub fn is_merged(&self) -> bool {
+        // An agent merges with git, which leaves no record.
+        let has_commits = self.last_merge.is_some()
+            || (self.drift.is_some() && self.diff.is_some_and(|diff| diff.files > 0 && !diff.dirty));
         let has_all = self.drift.is_none_or(|drift| drift.ahead == 0);
-        self.node.status == Status::Passed && self.last_merge.is_some() && has_all
+        self.node.status == Status::Passed && has_commits && has_all
     }
 
     /// Returns true if the task cannot continue without the user, and others wait for it.

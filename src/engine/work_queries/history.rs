@@ -188,6 +188,12 @@ impl History {
         Ok((before, self.state_after(Some(turn))?))
     }
 
+    /// Returns the recorded states, oldest first: from before the first turn, then after each turn.
+    pub(super) fn states(&self) -> impl Iterator<Item = String> {
+        let after = self.turns.iter().filter_map(|view| view.state.clone());
+        self.first.clone().into_iter().chain(after)
+    }
+
     /// Returns the point right after a turn. `None` is the start of the conversation.
     pub fn after(&self, turn: Option<TurnId>) -> Result<RewindPoint, Fault> {
         let Some(turn) = turn else { return Ok(RewindPoint { event: None, turn: None }) };

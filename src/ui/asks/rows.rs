@@ -218,8 +218,9 @@ fn choice_rows(ask: &Ask, columns: usize) -> Vec<AskRow> {
     for (number, choice) in ask.choices.iter().enumerate() {
         let default = ask.default.as_ref().is_some_and(|default| *default == AskReply::Choice(choice.id.clone()));
         let key = if number < 9 { format!("{}", number + 1) } else { " ".to_owned() };
-        let first = [Span::decoration(format!("   {key} "), Role::Key)];
-        let rest = [Span::decoration("     ", Role::Text)];
+        let gap = |columns: usize| Span::decoration(" ".repeat(columns), Role::Text);
+        let first = [gap(3), Span::decoration(key, Role::Accent), gap(1)];
+        let rest = [gap(5)];
         let mut line = vec![Span::new(width::visible(&choice.label).into_owned(), Role::Text)];
         if default {
             line.push(Span::decoration(" (default)", Role::Faint));
@@ -259,13 +260,25 @@ fn field_rows(state: &State, glyphs: &Glyphs, ask: &Ask, columns: usize, out: &m
     }
     let rows = draft.rows(answer_width(u16::try_from(columns).unwrap_or(u16::MAX)));
     let (cursor_row, column) = rows.place(draft.shown(), draft.cursor());
+    let meaning = choice_typed(ask, &draft.content());
     for (number, range) in rows.iter().enumerate() {
         let prompt = if number == 0 { glyphs.prompt } else { " " };
         let shown = draft.shown()[range.clone()].trim_end_matches('\n').replace('\t', " ");
-        let row = row(width::visible(&shown).into_owned(), prompt, Role::Text);
+        let mut row = row(width::visible(&shown).into_owned(), prompt, Role::Text);
+        if let Some(label) = meaning {
+            row.push(Span::decoration(format!("  {} ", glyphs.arrow_right), Role::Faint));
+            row.push(Span::decoration(width::visible(label).into_owned(), Role::Muted));
+            row.truncate(columns.saturating_sub(1), glyphs.ellipsis);
+        }
         let cursor = (number == cursor_row).then_some(3 + column);
         out.push(AskRow { ask: ask.id, row, cursor, choice: None });
     }
+}
+
+/// Returns the choice whose number is the whole answer.
+fn choice_typed<'a>(ask: &'a Ask, answer: &str) -> Option<&'a str> {
+    let number = answer.trim().parse::<usize>().ok()?;
+    ask.choices.get(number.checked_sub(1)?).map(|choice| choice.label.as_str())
 }
 
 #[cfg(test)]

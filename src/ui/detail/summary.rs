@@ -27,6 +27,8 @@ pub struct Keys {
     pub merge: String,
     pub rewind: String,
     pub board: String,
+    /// The key that leaves the composer, if the user is there: until then the other keys are text.
+    pub leave: Option<String>,
 }
 
 /// A finished tree in numbers.
@@ -202,10 +204,9 @@ fn task_line(id: TaskId, project: &ProjectState, cx: &Cx<'_>, row: Rect, buffer:
 }
 
 fn outcome(task: &TaskView) -> (&'static str, Role) {
-    let ahead = task.drift.is_none_or(|drift| drift.ahead == 0);
     match (task.node.status, &task.receipt) {
         (Status::Failed, _) => ("failed", Role::Error),
-        _ if task.last_merge.is_some() && ahead => ("merged", Role::Ok),
+        _ if task.is_merged() => ("merged", Role::Ok),
         (_, Some(receipt)) if receipt.passed() => ("verified", Role::Ok),
         (_, Some(_)) => ("not verified", Role::Warn),
         (_, None) => ("done", Role::Muted),
@@ -225,7 +226,10 @@ fn next_keys(keys: &Keys, cx: &Cx<'_>) -> Line<'static> {
             Span::styled(format!(" {label}   "), cx.theme.style(Role::Muted)),
         ]
     });
-    Line::from(pairs.collect::<Vec<_>>())
+    let leave = keys.leave.iter().flat_map(|key| {
+        [Span::styled(key.clone(), cx.theme.style(Role::Key)), Span::styled(", then   ", cx.theme.style(Role::Muted))]
+    });
+    Line::from(leave.chain(pairs).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub fn view(state: &State, with: With<'_>, cx: &Cx<'_>, area: Rect, buffer: &mut
     bar(state, with, cx, places.bar, buffer);
     if comparison.is_empty() {
         let words = match state.request.range {
-            DiffRange::Base => "No changes.",
+            DiffRange::Base | DiffRange::Conversation => "No changes.",
             DiffRange::Turn { .. } => "This turn changed no file.",
             DiffRange::Edit { .. } => "This edit changed no file.",
             DiffRange::Between { .. } => "No changes between these turns.",

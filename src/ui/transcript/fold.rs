@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::base::{EventId, MessageId, sanitize};
+use crate::base::{EventId, MessageId, TaskId, sanitize};
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
 use crate::model::live_turn::Tail;
@@ -39,6 +39,8 @@ pub struct Fold {
     /// Whether the last notice tells of a rewind, so that the stop that belongs to it is not shown.
     has_just_moved: bool,
     turn: u64,
+    /// The model of the last run.
+    model: Option<String>,
     /// `clarify` calls whose Ask has not arrived. The Ask shows everything that the call would.
     asking: Vec<ToolUse>,
 }
@@ -189,7 +191,7 @@ impl Fold {
             }
             Body::RunStarted(run) => {
                 places = self.settle();
-                let text = format!("{} with {}", run_word(run.shape), sanitize::line(&run.model));
+                let text = self.run_words(run.shape, &run.model);
                 self.push(event, EntryKind::Separator { text });
             }
             Body::RunEnded(run) => {
@@ -270,6 +272,20 @@ impl Fold {
             Body::SessionConfig(_) | Body::Usage(_) | Body::Snapshot(_) | Body::Work(_) | Body::TaskChanged(_) => {}
         }
         places
+    }
+
+    /// Returns what to say about a new run beside its time: nothing if it continues with the same model.
+    fn run_words(&mut self, shape: ResumeShape, model: &str) -> String {
+        let is_same = self.model.as_deref() == Some(model);
+        if !is_same {
+            self.model = Some(model.to_owned());
+        }
+        let word = run_word(shape);
+        match (is_same, word) {
+            (true, "continued") => String::new(),
+            (true, word) => word.to_owned(),
+            (false, word) => format!("{word} with {}", sanitize::line(model)),
+        }
     }
 
     /// Ends the fold of a page of older events.
@@ -363,14 +379,41 @@ impl Fold {
             }
             MessageSource::Compact => quiet("you asked for a summary", ""),
             MessageSource::Notice => {
-                let (first, rest) = message.body.split_once('\n').unwrap_or((&message.body, ""));
-                quiet(&sanitize::line(first), rest)
+                let (first, rest) = headline(&message.body);
+                quiet(&without_ids(&sanitize::line(first)), rest)
             }
             // The Ask and the summary have their own entries.
             MessageSource::ClarifyResponse { .. } | MessageSource::CompactedResume => return,
         };
         self.push_message(event, message, kind);
     }
+}
+
+/// Splits a notice into its first sentence or line, and the rest.
+fn headline(body: &str) -> (&str, &str) {
+    let (first, rest) = body.split_once('\n').unwrap_or((body, ""));
+    match first.split_once(". ") {
+        // The rest stays together, so that it reads as it was written.
+        Some((sentence, more)) if rest.is_empty() => (sentence, more),
+        _ => (first, rest),
+    }
+}
+
+/// Returns a text without the ids of tasks in parentheses: they are for agents.
+fn without_ids(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" (") {
+        shown.push_str(before);
+        match after.split_once(')').filter(|(id, _)| id.parse::<TaskId>().is_ok()) {
+            Some((_, after)) => rest = after,
+            None => {
+                shown.push_str(" (");
+                rest = after;
+            }
+        }
+    }
+    shown + rest
 }
 
 fn quiet(text: &str, more: &str) -> EntryKind {

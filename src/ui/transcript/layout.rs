@@ -85,7 +85,8 @@ pub fn rows(entry: &Entry, page: &Page<'_>) -> Vec<Row> {
         EntryKind::Compaction { trigger, done } => compaction(*trigger, done.as_ref(), page),
         EntryKind::Error(note) => error(note, page),
         EntryKind::Separator { text } => {
-            vec![time_line(&format!("{text}  {}", labels::time_of_day(entry.at, page.zone)), page)]
+            let time = labels::time_of_day(entry.at, page.zone);
+            vec![time_line(&if text.is_empty() { time } else { format!("{text}  {time}") }, page)]
         }
         EntryKind::Notice { tone, text, more } => notice(*tone, text, more, page),
         EntryKind::Writing { name, bytes } => {

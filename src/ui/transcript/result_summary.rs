@@ -82,8 +82,8 @@ fn tests(output: &str) -> Option<String> {
     let mut packages = Counts::default();
     let mut is_go = false;
     for line in output.lines().map(str::trim) {
-        if let Some(counts) = cargo_test(line).or_else(|| nextest(line)).or_else(|| pytest(line)).or_else(|| jest(line))
-        {
+        let found = cargo_test(line).or_else(|| nextest(line)).or_else(|| pytest(line)).or_else(|| jest(line));
+        if let Some(counts) = found.or_else(|| counts(line)) {
             all.add(counts);
         } else if let Some(counts) = mocha(line) {
             all.add(counts);
@@ -102,6 +102,16 @@ fn tests(output: &str) -> Option<String> {
         Counts { passed, failed: 0 } => Some(plural(passed, "package ok", "packages ok")),
         Counts { failed, .. } => Some(plural(failed, "package failed", "packages failed")),
     }
+}
+
+/// `7 passed, 1 failed`, and nothing else in the line.
+fn counts(line: &str) -> Option<Counts> {
+    let known = |part: &str| {
+        part.split_once(' ')
+            .is_some_and(|(count, word)| is_number(count) && ["passed", "failed", "skipped"].contains(&word))
+    };
+    let (passed, failed) = (number_before(line, "passed")?, number_before(line, "failed").unwrap_or(0));
+    line.split(", ").all(known).then_some(Counts { passed, failed })
 }
 
 /// `test result: ok. 14 passed; 0 failed; 1 ignored; …`

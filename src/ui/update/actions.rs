@@ -420,7 +420,8 @@ fn open(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     match model.focus {
         Pane::Tree => {
             model.return_focus = Pane::Tree;
-            model.focus = Pane::Detail;
+            // A question is what the task is about now.
+            model.focus = if model.card().is_some() { Pane::Composer } else { Pane::Detail };
         }
         Pane::Asks => asks::open_chosen(model),
         Pane::Detail | Pane::Composer => {}

@@ -43,6 +43,8 @@ fn on_key(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
         if let Some(typed) = key.typed() {
             return type_char(model, typed, cx, out);
         }
+    } else if model.keys.is_empty() && actions::asks::take_digit(model, key) {
+        return;
     } else if key == Key::plain(KeyCode::Esc) && !model.keys.is_empty() {
         // Esc only cancels the chord.
         model.keys.clear();

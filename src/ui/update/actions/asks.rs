@@ -1,5 +1,6 @@
 //! Actions on open questions.
 
+use crate::base::keys::Key;
 use crate::base::{AskId, TaskId};
 use crate::engine::command::Command;
 use crate::engine::update::Level;
@@ -11,6 +12,7 @@ use crate::ui::field::Field;
 use crate::ui::layout::Pane;
 use crate::ui::model::{Model, PendingReply};
 use crate::ui::msg::Cx;
+use crate::ui::update::actions::merge;
 use crate::ui::update::{Out, quit};
 
 /// Opens the next question in the place of the composer.
@@ -73,6 +75,25 @@ pub fn edit_rule(model: &mut Model) -> bool {
     true
 }
 
+/// Takes the number of a choice that is on the screen into the answer field, which gets the focus. Enter then answers:
+/// here the key could also have been meant for a tab. Returns false if the key is no such number.
+pub fn take_digit(model: &mut Model, key: Key) -> bool {
+    let can_answer = model.layers.is_empty()
+        && matches!(model.focus, Pane::Tree | Pane::Detail)
+        && model.settings.read_only.is_none();
+    let Some((_, id)) = model.card().filter(|_| can_answer) else { return false };
+    let Some(digit) = key.typed().filter(char::is_ascii_digit) else { return false };
+    let choices = model.project.ask(id).map_or(0, |(_, ask)| ask.choices.len());
+    let is_choice = digit.to_digit(10).is_some_and(|number| (1..=choices).contains(&(number as usize)));
+    if !is_choice || !model.asks.draft(id).is_none_or(Field::is_empty) {
+        return false;
+    }
+    model.asks.field(id).type_char(digit);
+    model.return_focus = model.focus;
+    model.focus = Pane::Composer;
+    true
+}
+
 /// Returns what a written answer means: the number of a choice is that choice.
 fn reply_of(ask: &Ask, text: &str) -> AskReply {
     let text = text.trim_end();
@@ -88,6 +109,8 @@ fn give(model: &mut Model, task: TaskId, ask: AskId, reply: AskReply, cx: &Cx<'_
             let effect = Effect::SetUp { retry: Some((task, ask)) };
             quit::leave_for(model, "Open the set-up to change the key?", effect, out);
         }
+        // Nothing is merged without a preview. The merge answers the question.
+        AskReply::Choice(ChoiceId::Merge) if model.settings.read_only.is_none() => merge::open(model, task, cx, out),
         reply => answer(model, task, ask, reply, cx, out),
     }
 }

@@ -3,7 +3,9 @@
 use crate::base::{Fault, TaskId};
 use crate::engine::command::{Command, OnConflict, Outcome};
 use crate::engine::review::{MergePreview, MergeTarget};
+use crate::engine::snapshot::TaskView;
 use crate::engine::update::Level;
+use crate::model::Status;
 use crate::ui::action::Action;
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
@@ -62,17 +64,33 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
     }
 }
 
-fn open(model: &mut Model, task: TaskId, cx: &Cx<'_>, out: &mut Out) {
-    if model.project.node(task).is_none_or(|node| node.branch.is_none()) {
-        let words = if task == model.project.root() {
-            "The root works on the base branch: nothing to merge"
-        } else {
-            "The task has no branch until it starts"
+/// Opens the preview of a merge: of the task's branch or, for the root, of the first branch below it that waits for one.
+pub fn open(model: &mut Model, task: TaskId, cx: &Cx<'_>, out: &mut Out) {
+    let root = model.project.root();
+    if task == root {
+        return match next_to_merge(model) {
+            Some(next) => open(model, next, cx, out),
+            None => model.toasts.say(Level::Info, "No finished task waits to be merged", cx.now),
         };
-        return model.toasts.say(Level::Info, words, cx.now);
+    }
+    if model.project.node(task).is_none_or(|node| node.branch.is_none()) {
+        return model.toasts.say(Level::Info, "The task has no branch until it starts", cx.now);
     }
     model.layers.push(Layer::Merge(Box::new(Merge::new(task))));
     load(model, out);
+}
+
+/// Returns the task below the root to merge next: the first finished one whose branch has something to merge, else the one
+/// that was merged last. Its preview says so, and how to undo that.
+fn next_to_merge(model: &Model) -> Option<TaskId> {
+    let below = || model.project.walk(model.project.root()).skip(1).filter_map(|id| model.project.task(id));
+    let waits = |task: &&TaskView| {
+        let has_work = task.diff.is_some_and(|diff| diff.files > 0);
+        task.node.status == Status::Passed && task.node.branch.is_some() && has_work && !task.is_merged()
+    };
+    let merged = || below().filter(|task| task.is_merged());
+    let last = || merged().max_by_key(|task| task.last_merge.as_ref().map(|merge| merge.at));
+    below().find(waits).or_else(last).map(|task| task.node.id)
 }
 
 fn load(model: &Model, out: &mut Out) {

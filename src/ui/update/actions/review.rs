@@ -165,6 +165,18 @@ pub fn show(model: &mut Model, range: DiffRange, out: &mut Out) {
     ask(model, Request { range, ..request }, out);
 }
 
+/// Shows what the conversation has changed if a root has nothing uncommitted: its work is in the commits of the base
+/// branch.
+pub fn widen_if_empty(model: &mut Model, out: &mut Out) {
+    let is_root = model.review.task() == Some(model.project.root());
+    let request = model.review.request();
+    let is_empty = model.review.comparison().is_some_and(|comparison| comparison.is_empty());
+    let has_turns = model.project.task(model.project.root()).is_some_and(|root| root.turns > 0);
+    if is_root && is_empty && has_turns && request.range == DiffRange::Base {
+        ask(model, Request { range: DiffRange::Conversation, ..request }, out);
+    }
+}
+
 /// Sends all comments as one message.
 fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     model.review.finish_writing();
@@ -233,6 +245,12 @@ pub fn open_compare(model: &mut Model, turns: Result<Vec<TurnView>, Fault>, cx: 
     };
     let mut items = vec![
         item("all changes of the task".to_owned(), String::new(), "Compare", ChooserAction::Compare(DiffRange::Base)),
+        item(
+            "all since the conversation began".to_owned(),
+            String::new(),
+            "Compare",
+            ChooserAction::Compare(DiffRange::Conversation),
+        ),
         item(
             "new since your last review".to_owned(),
             String::new(),
