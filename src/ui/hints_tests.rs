@@ -158,3 +158,17 @@ fn local_search_hints_at_search_all() {
         }
     }
 }
+
+#[test]
+fn answer_field_names_its_keys() {
+    let mut screen = Screen::new(120, 40);
+    let ids = screen.ids();
+    screen.select(ids.callback);
+    let line = bottom(&screen);
+    let choices = screen.task(ids.callback).asks[0].choices.len();
+    for says in ["Enter answer", &format!("1-{choices} choose"), "Esc later"] {
+        assert!(line.contains(says), "{says}: {line}");
+    }
+    screen.select(ids.login);
+    assert!(!bottom(&screen).contains("later"), "{}", bottom(&screen));
+}

@@ -436,3 +436,42 @@ fn a_merged_branch_is_no_longer_checked_for_conflicts() {
         assert_eq!(branches(&rig).contains(&task), is_live, "{stat:?} {drift:?}");
     }
 }
+
+#[test]
+fn a_merge_of_work_under_review_approves_it() {
+    let mut rig = Rig::with(EngineLimits { review: true, ..EngineLimits::default() });
+    let root = rig.root();
+    let task = rig.make_busy(root, "Task");
+    rig.exit(task, &Exit::DonePassed);
+    answer(&mut rig, Ok(JobAnswer::Measured(None)));
+    assert_eq!(rig.only_ask(task).kind(), AskKind::Review);
+    merge(&mut rig, task, OnConflict::Refuse);
+    answer(&mut rig, Ok(JobAnswer::Prepared { commit: "c".to_owned() }));
+    assert_eq!(rig.only_ask(task).kind(), AskKind::Review, "not before it is merged");
+    answer(&mut rig, Ok(JobAnswer::Merged { merge: merge_record(), checkout: None }));
+    assert!(rig.view(task).asks.is_empty());
+    assert_eq!((rig.completions(root), rig.status(task)), (vec![(task, Verdict::Passed)], Status::Passed));
+    assert_eq!(rig.view(task).last_merge, Some(merge_record()));
+}
+
+#[test]
+fn a_finished_task_is_merged_if_its_target_has_all_its_commits_whoever_merged_them() {
+    let (rig, task) = asleep();
+    let mut view = rig.view(task);
+    let drift = |ahead| Some(crate::engine::review::Drift { ahead, behind: 2 });
+    view.node.status = Status::Passed;
+    view.diff = Some(DiffStat { files: 1, added: 3, removed: 0, dirty: false });
+    view.drift = drift(0);
+    assert!(view.is_merged(), "an agent merged it with git");
+    view.drift = drift(1);
+    assert!(!view.is_merged());
+    view.drift = None;
+    assert!(!view.is_merged(), "not measured yet");
+    view.last_merge = Some(merge_record());
+    assert!(view.is_merged(), "recorded");
+    (view.last_merge, view.drift) = (None, drift(0));
+    view.diff = Some(DiffStat { files: 1, added: 3, removed: 0, dirty: true });
+    assert!(!view.is_merged(), "what is not committed cannot be merged");
+    view.diff = Some(DiffStat::default());
+    assert!(!view.is_merged(), "there was nothing to merge");
+}

@@ -1,9 +1,10 @@
 use super::*;
-use crate::base::{AskId, EventId};
+use crate::base::{AskId, EventId, Timestamp};
 use crate::model::Content;
 use crate::model::ask::{Answer, AnsweredBy, ChoiceId, Chosen};
 use crate::model::event::{
-    AskAnswered, AssistantText, HeadMoved, MessagesWithdrawn, MoveReason, StopReason, TurnEnded,
+    AskAnswered, AssistantText, HeadMoved, MessagesWithdrawn, MoveReason, ResumeShape, RunStarted, StopReason,
+    TurnEnded,
 };
 use crate::model::fold::SessionState;
 use crate::ui::testing::{Ids, event, events, snapshot};
@@ -268,4 +269,47 @@ fn an_interrupt_and_a_stop_are_told_once() {
     assert_eq!(order(&fold), ["half", "stopped by you"]);
     let fold = Fold::of([&run_ended(1, InterruptReason::TurnLimit)]);
     assert_eq!(order(&fold), ["stopped: turn limit reached"]);
+}
+
+/// Folds these runs and returns what is said of each beside its time.
+fn run_words(runs: &[(ResumeShape, &str)]) -> Vec<String> {
+    let mut fold = Fold::default();
+    for (number, (shape, model)) in (1..).zip(runs) {
+        let run = RunStarted { shape: *shape, profile: "engineer".to_owned(), model: (*model).to_owned() };
+        fold.apply(&event(number, 1, Body::RunStarted(run)));
+    }
+    let words = fold.entries.iter().map(|entry| match &entry.kind {
+        EntryKind::Separator { text } => text.clone(),
+        other => panic!("a separator instead of {other:?}"),
+    });
+    words.collect()
+}
+
+#[test]
+fn run_that_continues_with_the_same_model_is_only_a_time() {
+    let runs = [
+        (ResumeShape::Fresh, "opus"),
+        (ResumeShape::Parked, "opus"),
+        (ResumeShape::Parked, "haiku"),
+        (ResumeShape::NeedsRepair, "haiku"),
+    ];
+    let words = run_words(&runs);
+    assert_eq!(words, ["started with opus", "", "continued with haiku", "continued after a repair"]);
+}
+
+#[test]
+fn notice_for_an_agent_is_one_sentence_without_ids() {
+    let id = crate::ui::testing::task(7);
+    let body = format!("The sub task \"Docs\" ({id}) ended its turn (again). Tell it what to do next.");
+    let message = Message::new(
+        MessageId::from_ulid(ulid::Ulid::from_parts(1, 1)),
+        Timestamp::from_millis(0),
+        MessageSource::Notice,
+        body,
+    );
+    let mut fold = Fold::default();
+    fold.apply(&event(1, 1, Body::Message(message)));
+    let EntryKind::Notice { text, more, .. } = &fold.entries[0].kind else { panic!("a notice") };
+    assert_eq!(text, "The sub task \"Docs\" ended its turn (again)");
+    assert_eq!(more, "Tell it what to do next.");
 }

@@ -18,6 +18,8 @@ fn test_runners_are_summed_up() {
         ("     Summary [   0.512s] 14 tests run: 13 passed (1 slow), 1 failed, 2 skipped", "1 failed, 13 passed"),
         ("============ 3 failed, 14 passed, 1 skipped in 0.12s ============", "3 failed, 14 passed"),
         ("....\n4 passed in 0.01s", "4 passed"),
+        ("ok    one\nFAIL  two\n1 passed, 1 failed", "1 failed, 1 passed"),
+        ("8 passed, 0 failed, 2 skipped\n", "8 passed"),
         ("=== 2 passed, 1 warning in 1.20s (0:00:01) ===", "2 passed"),
         ("= 1 error in 0.05s =", "1 failed"),
         (

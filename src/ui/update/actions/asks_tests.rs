@@ -1,7 +1,10 @@
 use crate::engine::command::Command;
 use crate::engine::update::Update;
-use crate::model::ask::{AskReply, ChoiceId};
+use crate::model::ask::{AskReply, Choice, ChoiceId, Subject};
 use crate::ui::Effect;
+use crate::ui::field::Field;
+use crate::ui::layer::Layer;
+use crate::ui::layout::Pane;
 use crate::ui::testing::Screen;
 
 /// A screen whose selected task asks, with the focus in the composer.
@@ -201,4 +204,70 @@ fn changing_a_key_opens_the_set_up_and_remembers_the_question() {
     assert!(screen.shows("Open the set-up to change the key?"), "{}", screen.text());
     screen.keys("enter");
     assert!(screen.effects.contains(&Effect::SetUp { retry: Some((ids.callback, ids.ask)) }), "{:?}", screen.effects);
+}
+
+#[test]
+fn digit_in_the_tree_goes_into_the_answer_field_and_enter_sends_it() {
+    let mut screen = asked();
+    let ids = screen.ids();
+    screen.keys("tab");
+    assert_eq!(screen.model.focus, Pane::Tree);
+    screen.keys("2");
+    assert_eq!(
+        (screen.model.focus, screen.commands()),
+        (Pane::Composer, Vec::new()),
+        "nothing is answered by it alone"
+    );
+    assert!(screen.shows("→ "), "it says what the number stands for: {}", screen.text());
+    screen.keys("enter");
+    let reply = AskReply::Choice(ChoiceId::Option(1));
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
+    assert_eq!(screen.model.focus, Pane::Tree, "back to where the user was");
+}
+
+#[test]
+fn digit_that_is_no_choice_keeps_its_meaning_in_the_tree() {
+    let mut screen = asked();
+    let choices = screen.task(screen.ids().callback).asks[0].choices.len();
+    screen.keys("tab");
+    screen.keys(&(choices + 1).to_string());
+    assert_eq!(screen.model.focus, Pane::Tree);
+    assert!(screen.model.asks.draft(screen.ids().ask).is_none_or(Field::is_empty));
+}
+
+#[test]
+fn enter_on_a_task_that_asks_goes_to_its_question() {
+    let mut screen = asked();
+    screen.keys("tab enter");
+    assert_eq!(screen.model.focus, Pane::Composer);
+    let login = screen.ids().login;
+    screen.keys("tab").select(login);
+    screen.keys("enter");
+    assert_eq!(screen.model.focus, Pane::Detail, "others are opened");
+}
+
+/// Makes the question of the callback route a review of its work.
+fn reviewed() -> Screen {
+    let mut screen = asked();
+    let ids = screen.ids();
+    let mut task = screen.task(ids.callback).clone();
+    task.node.branch = Some("mxd/1/callback-route".to_owned());
+    task.asks[0].subject = Subject::Review;
+    task.asks[0].choices = vec![Choice::new(ChoiceId::Approve, "Approve"), Choice::new(ChoiceId::Merge, "Merge")];
+    screen.engine(Update::Task { task: Box::new(task) });
+    screen
+}
+
+#[test]
+fn reviewed_work_is_merged_by_way_of_its_preview() {
+    let mut screen = reviewed();
+    let callback = screen.ids().callback;
+    screen.keys("2");
+    assert_eq!(screen.commands(), [], "nothing is merged that nobody has seen");
+    assert!(matches!(screen.model.layers.last(), Some(Layer::Merge(dialog)) if dialog.task == callback));
+    let mut screen = reviewed();
+    let ids = screen.ids();
+    screen.keys("1");
+    let reply = AskReply::Choice(ChoiceId::Approve);
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
 }
