@@ -121,8 +121,9 @@ pub fn following(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) 
     }
 }
 
-/// The weight of the key that puts a question off: after those that answer it.
-const AFTER_SEND: u8 = 88;
+/// The weights of the keys of an answer field: those that answer, then the one that puts the question off.
+const CHOOSE: u8 = 91;
+const LATER: u8 = 90;
 
 /// Returns true if the user is in the answer field of a question.
 fn answers_card(model: &Model) -> bool {
@@ -150,14 +151,15 @@ fn hints(model: &Model) -> Vec<Hint> {
                 (action, _) => key_label(&model.keymap.shown(&contexts, action)?.to_string()),
             };
             let label = label(entry.action, model).unwrap_or(entry.label).to_owned();
-            Some((entry.weight, Hint { action: entry.action, key, label }))
+            let weight = if entry.action == Action::Choose && answers_card(model) { CHOOSE } else { entry.weight };
+            Some((weight, Hint { action: entry.action, key, label }))
         })
         .collect();
     if answers_card(model)
         && let Some(chord) = model.keymap.shown(&contexts, Action::Back)
     {
         let (key, label) = (key_label(&chord.to_string()), "later".to_owned());
-        found.push((AFTER_SEND, Hint { action: Action::Back, key, label }));
+        found.push((LATER, Hint { action: Action::Back, key, label }));
     }
     found.sort_by(|(one, a), (other, b)| other.cmp(one).then_with(|| a.key.cmp(&b.key)));
     found.into_iter().map(|(_, hint)| hint).collect()

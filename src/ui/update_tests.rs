@@ -189,7 +189,7 @@ fn question_in_transcript_opens_its_card() {
     let ask = screen.model.project.task(ids.callback).unwrap().asks[0].clone();
     let raised = crate::ui::testing::event(900, 3, crate::model::Body::AskRaised(ask));
     screen.select(ids.callback).engine(Update::Event { task: ids.callback, event: Arc::new(raised) });
-    screen.keys("tab enter enter 1");
+    screen.keys("tab tab tab enter 1");
     assert_eq!(
         screen.commands(),
         [Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(0)) }]

@@ -194,16 +194,7 @@ fn draw_empty(transcript: &Transcript, with: View<'_>, cx: &Cx<'_>, area: Rect, 
             area,
             buffer,
         ),
-        Responder::Nobody => draw_words(
-            &[
-                ("No model is set up yet.", Role::Text),
-                ("Type /login to set up a provider,", Role::Muted),
-                ("or set ANTHROPIC_API_KEY or OPENAI_API_KEY and restart.", Role::Muted),
-            ],
-            cx,
-            area,
-            buffer,
-        ),
+        Responder::Nobody => welcome::draw_without_model(cx, area, buffer),
         Responder::Model if is_root => welcome::draw(cx, area, buffer),
         Responder::Model => draw_words(
             &[("No messages yet.", Role::Text), ("Write a message below to start the task.", Role::Muted)],

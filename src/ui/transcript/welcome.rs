@@ -1,4 +1,5 @@
 //! The empty screen of a new project: the wordmark, what to do, and example goals. A digit takes one into the composer.
+//! Without a model it says how to get one.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -18,14 +19,13 @@ pub const EXAMPLES: [&str; 3] = [
     "Add a --json flag to every command, with tests and docs",
 ];
 
-/// Draws the welcome, a little above the middle. What does not fit is left out from the end.
+/// Draws the welcome.
 pub fn draw(cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
-    let wordmark = if cx.theme.glyphs == &Glyphs::ASCII { WORDMARK_ASCII } else { WORDMARK };
-    let mut rows: Vec<Row> = wordmark.iter().map(|line| Row::of((*line).to_owned(), Role::Brand)).collect();
-    rows.push(Row::blank());
-    rows.push(Row::of("Describe a goal below and press Enter.", Role::Strong));
-    rows.push(Row::of("An agent splits it into tasks, each with its own branch and worktree.", Role::Muted));
-    rows.push(Row::blank());
+    let mut rows = vec![
+        Row::of("Describe a goal below and press Enter.", Role::Strong),
+        Row::of("An agent splits it into tasks, each with its own branch and worktree.", Role::Muted),
+        Row::blank(),
+    ];
     for (example, number) in EXAMPLES.iter().zip(1..) {
         rows.push(Row::new(vec![
             Span::new(format!(" {number} "), Role::Chip),
@@ -34,6 +34,30 @@ pub fn draw(cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
         rows.push(Row::blank());
     }
     rows.push(Row::of("A digit takes an example into the composer.", Role::Faint));
+    below_wordmark(rows, cx, area, buffer);
+}
+
+/// Draws what to do while no model is set up.
+pub fn draw_without_model(cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let rows = vec![
+        Row::of("No model is set up yet.", Role::Strong),
+        Row::blank(),
+        Row::new(vec![
+            Span::new("/login", Role::Key),
+            Span::new("  sets up a provider, a key and a model", Role::Muted),
+        ]),
+        Row::of("or set ANTHROPIC_API_KEY or OPENAI_API_KEY and restart.", Role::Muted),
+        Row::blank(),
+        Row::of("`mxd demo` shows a complete run and needs none.", Role::Faint),
+    ];
+    below_wordmark(rows, cx, area, buffer);
+}
+
+/// Draws rows below the wordmark, a little above the middle. What does not fit is left out from the end.
+fn below_wordmark(rows: Vec<Row>, cx: &Cx<'_>, area: Rect, buffer: &mut Buffer) {
+    let wordmark = if cx.theme.glyphs == &Glyphs::ASCII { WORDMARK_ASCII } else { WORDMARK };
+    let wordmark = wordmark.iter().map(|line| Row::of((*line).to_owned(), Role::Brand));
+    let rows: Vec<Row> = wordmark.chain([Row::blank()]).chain(rows).collect();
     let columns = rows.iter().map(Row::width).max().unwrap_or(0);
     let room = usize::from(area.width).saturating_sub(4);
     let left = room.saturating_sub(columns) / 2;

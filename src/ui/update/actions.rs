@@ -418,11 +418,14 @@ fn open(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         return pickers::open_board_line(model, &board, cx, out);
     }
     match model.focus {
-        Pane::Tree => {
-            model.return_focus = Pane::Tree;
+        Pane::Tree => match model.card() {
             // A question is what the task is about now.
-            model.focus = if model.card().is_some() { Pane::Composer } else { Pane::Detail };
-        }
+            Some((_, id)) => asks::open(model, id),
+            None => {
+                model.return_focus = Pane::Tree;
+                model.focus = Pane::Detail;
+            }
+        },
         Pane::Asks => asks::open_chosen(model),
         Pane::Detail | Pane::Composer => {}
     }

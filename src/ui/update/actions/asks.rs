@@ -89,8 +89,7 @@ pub fn take_digit(model: &mut Model, key: Key) -> bool {
         return false;
     }
     model.asks.field(id).type_char(digit);
-    model.return_focus = model.focus;
-    model.focus = Pane::Composer;
+    open(model, id);
     true
 }
 
