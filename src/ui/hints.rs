@@ -147,7 +147,7 @@ fn hints(model: &Model) -> Vec<Hint> {
         .filter_map(|entry| {
             let key = match (entry.action, choice_keys(model)) {
                 (Action::Choose, Some(keys)) => keys,
-                (Action::Choose, None) => "1-9".to_owned(),
+                (Action::Choose, None) => model.keymap.shown(&contexts, Action::Choose).map(|_| "1-9".to_owned())?,
                 (action, _) => key_label(&model.keymap.shown(&contexts, action)?.to_string()),
             };
             let label = label(entry.action, model).unwrap_or(entry.label).to_owned();

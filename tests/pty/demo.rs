@@ -71,12 +71,31 @@ fn it_is_played_to_its_end_with_keys_alone() {
     session.wait_for_text("is ready for review");
     session.wait_for_text("2 Merge");
     session.send(b"2\r");
+    // Nothing is merged without its preview.
+    session.wait_for_glimpse("no conflicts");
+    session.press("enter");
     session.wait_for_text("8 of 8 tests pass");
     let over = |screen: &vt100::Screen| {
         let text = text(screen);
         text.matches("✓").count() >= 4 && !text.contains("working") && !text.contains(" question")
     };
     session.wait_for("the end", over);
+    let text = session.wait_for_text("All 3 tasks are done");
+    assert!(text.contains("3 verified") && text.matches("merged").count() >= 3, "{text}");
+    // The three things to try.
+    session.focus_tasks();
+    session.press("g g d");
+    session.wait_for_text("3 files");
+    session.press("esc");
+    session.wait_for_text("n new task");
+    session.press("m");
+    session.wait_for_text("merge Announce the end");
+    session.press("esc");
+    session.wait_for_text("n new task");
+    session.press("g r");
+    session.wait_for_text("rewind orchestrator");
+    session.press("esc");
+    session.wait_for_text("n new task");
     session.select("Announce the end");
     session.wait_for_text("A line it is");
     session.focus_tasks();
@@ -196,6 +215,20 @@ fn its_question_can_be_answered_as_a_line() {
     assert_eq!(ended.traffic.count("The bell it is"), 1, "{}", ended.text);
     assert!(ended.text.contains(LAST_WORDS), "{}", ended.text);
     assert_nothing_remains(&world);
+}
+
+#[test]
+fn no_paragraph_of_the_demo_is_said_twice() {
+    let output = bare().command(mxd()).args(["demo", "--fast", "--json"]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let updates = said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let texts = updates.filter(|update| update["event"]["type"] == "assistant_text");
+    let mut texts: Vec<String> =
+        texts.map(|update| update["event"]["body"]["text"].as_str().unwrap().to_owned()).collect();
+    assert!(texts.len() > 8, "{texts:#?}");
+    texts.sort();
+    let twice: Vec<_> = texts.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]).collect();
+    assert!(twice.is_empty(), "{twice:#?}");
 }
 
 #[test]

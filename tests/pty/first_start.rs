@@ -160,6 +160,23 @@ fn a_rejected_key_is_changed_where_it_is_asked_for_and_the_work_goes_on() {
 }
 
 #[test]
+fn an_unknown_model_is_replaced_by_one_of_the_list() {
+    let world = empty();
+    let mock = Mock::start(&world);
+    let world = world.with("ANTHROPIC_BASE_URL", &mock.url).with("ANTHROPIC_API_KEY", KEY);
+    std::fs::create_dir(world.path("data")).unwrap();
+    std::fs::write(world.path("data/config.json"), json!({ "model": "claude-sonnet-4-9" }).to_string()).unwrap();
+    let mut session = Session::start(&world, mxd(), &[], 100, 30);
+    session.wait_for_text("What is this repository about");
+    session.press("enter");
+    session.wait_for_text("1 Use claude-sonnet");
+    // A digit that was typed as the question appeared is text, and Enter sends it.
+    session.send(b"1\r");
+    session.wait_for_text(ANSWER);
+    session.quit().assert_restored(1);
+}
+
+#[test]
 fn everything_is_skipped_with_one_key_and_can_be_asked_for_later() {
     let world = empty();
     let mut session = Session::start(&world, mxd(), &[], 100, 30);

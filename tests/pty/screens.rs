@@ -66,7 +66,7 @@ fn first_pages((columns, rows): (u16, u16), keep: &dyn Fn(&Session, &str)) {
     let mut session = Session::start(&world, mxd(), &[], columns, rows);
     session.wait_for_text("Which provider do you want to use?");
     keep(&session, "setup");
-    session.press("ctrl-c ctrl-q");
+    session.press("ctrl-c");
     session.wait_for_end();
 
     let world = project(&json!([root(&json!([]))]));
@@ -75,6 +75,7 @@ fn first_pages((columns, rows): (u16, u16), keep: &dyn Fn(&Session, &str)) {
     session.wait_for_text("Using auth group");
     session.press("esc");
     gone(&session, "Using auth group");
+    session.wait_for_text("n new task");
     session.press("i");
     session.wait_for_text("Enter send");
     keep(&session, "empty");
@@ -109,6 +110,7 @@ fn to_the_end(size: (u16, u16), keep: &dyn Fn(&Session, &str)) {
     keep(&session, "board");
     session.press("esc");
     gone(&session, "Needs you 1");
+    session.wait_for_text("n new task");
     session.press("g g j d");
     session.wait_for_text("total=0");
     keep(&session, "diff");
