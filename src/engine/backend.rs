@@ -36,6 +36,11 @@ pub trait Backend: Send + Sync {
 
     /// Checks whether a run can start, before the engine prepares anything for it.
     fn preflight(&self, assignment: Arc<Assignment>) -> BoxFuture<'static, Result<Box<dyn Preflight>, Fault>>;
+
+    /// Returns models that could take the place of the chosen one, if a run cannot start because that is unknown.
+    fn replacements(&self, _assignment: Arc<Assignment>) -> BoxFuture<'static, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
 }
 
 /// A run that passed the checks. Nothing has been prepared for it yet.

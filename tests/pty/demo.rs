@@ -85,7 +85,7 @@ fn it_is_played_to_its_end_with_keys_alone() {
     // The three things to try.
     session.focus_tasks();
     session.press("g g d");
-    session.wait_for_text("3 files");
+    session.wait_for_text("start → now");
     session.press("esc");
     session.wait_for_text("n new task");
     session.press("m");

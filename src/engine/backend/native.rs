@@ -42,8 +42,21 @@ impl Backend for Native {
         let ctx = Arc::clone(&self.0);
         async move {
             let is_root = assignment.order.place.is_none();
-            let chosen = ctx.models.choose(is_root, &ModelRequest::of(&assignment.profile.profile)).await?;
+            let request = ModelRequest::of(&assignment.profile.profile);
+            if let Some(model) = &assignment.order.model {
+                ctx.models.replace_unknown(is_root, &request, model)?;
+            }
+            let chosen = ctx.models.choose(is_root, &request).await?;
             Ok(Box::new(ChosenRun { ctx, chosen }) as Box<dyn Preflight>)
+        }
+        .boxed()
+    }
+
+    fn replacements(&self, assignment: Arc<Assignment>) -> BoxFuture<'static, Vec<String>> {
+        let ctx = Arc::clone(&self.0);
+        async move {
+            let is_root = assignment.order.place.is_none();
+            ctx.models.similar_to_unknown(is_root, &ModelRequest::of(&assignment.profile.profile)).await
         }
         .boxed()
     }

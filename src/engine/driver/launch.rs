@@ -77,7 +77,16 @@ async fn start(
         return Err(LaunchFailure::Refused(cost_unknown(backend.name())));
     }
     let assignment = Arc::new(Assignment { order, profile });
-    let preflight = backend.preflight(Arc::clone(&assignment)).await.map_err(LaunchFailure::Refused)?;
+    let preflight = match backend.preflight(Arc::clone(&assignment)).await {
+        Ok(preflight) => preflight,
+        Err(fault) => {
+            let models = backend.replacements(Arc::clone(&assignment)).await;
+            return Err(match models.is_empty() {
+                true => LaunchFailure::Refused(fault),
+                false => LaunchFailure::UnknownModel { fault, models },
+            });
+        }
+    };
     let (order, task) = (&assignment.order, assignment.task());
     let ready = setup::prepare_worktree(ctx, order).await?;
     let run = RunId::fresh(&ctx.ids);

@@ -106,6 +106,8 @@ pub struct Models {
     /// A provider that replaces all others, for the demo.
     script: Option<Arc<dyn Provider>>,
     providers: Mutex<BTreeMap<String, Arc<dyn Provider>>>,
+    /// The models that the user chose in place of unknown ones.
+    replaced: Mutex<BTreeMap<String, String>>,
     /// The model lists by auth group. A slow group does not delay the others.
     listed: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<ListingState>>>>,
 }
@@ -120,6 +122,7 @@ impl Models {
             gates: RateGates::default(),
             script: None,
             providers: Mutex::default(),
+            replaced: Mutex::default(),
             listed: Mutex::default(),
         }
     }
@@ -154,7 +157,9 @@ impl Models {
         if let Some(provider) = &self.script {
             return Ok(self.scripted_model(Arc::clone(provider), SCRIPTED, None));
         }
-        let (name, group, model) = self.resolve(is_root, request)?;
+        let (name, group, configured) = self.resolve(is_root, request)?;
+        let replacement = self.replacement_of(configured);
+        let model = replacement.as_deref().unwrap_or(configured);
         let provider = self.provider(name, group)?;
         let wire = wire_of(group);
         if wire == Wire::Scripted {
@@ -178,6 +183,31 @@ impl Models {
             catalogue,
             late_catalogue,
         })
+    }
+
+    /// Uses `model` in place of the configured one, for as long as this process runs.
+    pub fn replace_unknown(&self, is_root: bool, request: &ModelRequest, model: &str) -> Result<(), Fault> {
+        let (_, _, configured) = self.resolve(is_root, request)?;
+        let mut replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
+        replaced.insert(configured.to_owned(), model.to_owned());
+        Ok(())
+    }
+
+    fn replacement_of(&self, configured: &str) -> Option<String> {
+        self.replaced.lock().unwrap_or_else(PoisonError::into_inner).get(configured).cloned()
+    }
+
+    /// Returns the known models that are most similar to the configured one, if that is unknown.
+    pub async fn similar_to_unknown(&self, is_root: bool, request: &ModelRequest) -> Vec<String> {
+        let Ok((name, group, configured)) = self.resolve(is_root, request) else { return Vec::new() };
+        let replacement = self.replacement_of(configured);
+        let model = replacement.as_deref().unwrap_or(configured);
+        let Ok(provider) = self.provider(name, group) else { return Vec::new() };
+        if self.script.is_some() || wire_of(group) == Wire::Scripted {
+            return Vec::new();
+        }
+        let (catalogue, _) = self.catalogue(name, model, &provider).await;
+        if catalogue.facts(model).is_ok() { Vec::new() } else { catalogue.most_similar(model, SUGGESTED_MODELS) }
     }
 
     /// Returns the name of the root's model, if one is configured. Makes no request.

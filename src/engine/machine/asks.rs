@@ -17,6 +17,9 @@ use crate::model::{Answer, Ask, AskKind};
 /// The result that the parent gets for a task whose worktree setup the user abandoned.
 const SETUP_ABANDONED: &str = "Its worktree could not be set up, and the user chose not to retry.";
 
+/// What a task did whose run could not start.
+pub(super) const NOT_STARTED: &str = "could not be started";
+
 const RETRY: (ChoiceId, &str) = (ChoiceId::Retry, "Try again");
 const LEAVE: (ChoiceId, &str) = (ChoiceId::Leave, "Leave it");
 
@@ -61,6 +64,25 @@ impl Machine {
         let id = failure_id(ask.id);
         self.append(task, vec![ask.into()], AppendContinuation::Question(task));
         if self.is_parent_saved(task) {
+            self.notify_parent(now, task, Verdict::Failed, report, id);
+        }
+    }
+
+    /// Asks which model to use in place of an unknown one. A root fails nothing by that; the parent of a subtask is told, as of
+    /// any failed launch.
+    pub(super) fn ask_for_model(&mut self, now: Timestamp, task: TaskId, fault: Fault, models: Vec<String>) {
+        let title = self.tree.get(task).map(|node| node.title.clone()).unwrap_or_default();
+        let question = format!("\"{title}\" cannot start: its model is unknown. Which one should it use?");
+        let detail = fault.to_string();
+        let problem = LaunchProblem { failed: NOT_STARTED.to_owned(), reason: fault.message, hints: fault.hints };
+        let report = launch_problem_text(&problem);
+        let mut ask = self.new_ask(Subject::LaunchFailed(problem), question, detail, &[RETRY, LEAVE]);
+        let named = models.into_iter().map(|name| Choice::new(ChoiceId::Model(name.clone()), format!("Use {name}")));
+        ask.choices.splice(0..0, named);
+        let id = failure_id(ask.id);
+        self.append(task, vec![ask.into()], AppendContinuation::Question(task));
+        let has_parent = self.tree.get(task).is_some_and(|node| node.parent.is_some());
+        if has_parent && self.is_parent_saved(task) {
             self.notify_parent(now, task, Verdict::Failed, report, id);
         }
     }

@@ -215,6 +215,8 @@ pub enum Input {
 pub enum LaunchFailure {
     /// A precondition is not met. The fault names it and the next step.
     Refused(Fault),
+    /// The model is unknown. These are known, the most similar first.
+    UnknownModel { fault: Fault, models: Vec<String> },
     /// A disk error, which may be temporary.
     Disk(Fault),
     /// The worktree's setup hook failed.
@@ -360,6 +362,8 @@ pub struct LaunchOrder {
     /// Every budget that applies, with what was spent of it.
     pub accounts: Vec<BudgetLimit>,
     pub hook: HookPolicy,
+    /// The model that the user chose in place of an unknown one.
+    pub model: Option<String>,
     /// The user's decisions about setup hooks.
     pub approvals: Approvals,
     /// The shell's last working directory, relative to the worktree or absolute. `None` for the top of the worktree.

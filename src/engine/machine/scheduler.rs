@@ -1,6 +1,7 @@
 //! Schedules runs: at most one per task, and no more at work than the limit.
 
 use crate::base::{TaskId, Timestamp};
+use crate::engine::machine::asks::NOT_STARTED;
 use crate::engine::machine::completion::PriorSend;
 use crate::engine::machine::slot::{DiskHealth, Hold, Slot, StopRequest};
 use crate::engine::machine::tree_save::SaveContinuation;
@@ -9,6 +10,7 @@ use crate::engine::machine::{
 };
 use crate::git::branch;
 use crate::model::AskKind;
+use crate::model::ask::ChoiceId;
 use crate::model::event::{AskWithdrawn, Body, Exit, InterruptReason, Verdict};
 use crate::model::fold::{LastExit, SessionState};
 use crate::model::live::Activity;
@@ -168,6 +170,7 @@ impl Machine {
             may_delegate: self.tree.depth(task) < self.limits.max_depth as usize,
             accounts,
             hook: self.runtimes.get(&task).map(TaskRuntime::hook_policy).unwrap_or_default(),
+            model: self.runtimes.get(&task).and_then(TaskRuntime::chosen_model),
             approvals: self.approvals.clone(),
             cwd: self.state(task).and_then(|state| state.cwd.folder()).map(str::to_owned),
             node: TaskNode { budget: self.budget_of(&node), ..node },
@@ -242,8 +245,9 @@ impl Machine {
             // A disk error that lasts a minute needs the user.
             LaunchFailure::Disk(fault) | LaunchFailure::Refused(fault) => {
                 self.runtime(task).disk = DiskHealth::Healthy;
-                self.ask_to_retry(now, task, "could not be started", fault);
+                self.ask_to_retry(now, task, NOT_STARTED, fault);
             }
+            LaunchFailure::UnknownModel { fault, models } => self.ask_for_model(now, task, fault, models),
         }
         self.on_run_gone(now, task);
     }
@@ -331,6 +335,15 @@ impl TaskRuntime {
     fn hook_policy(&self) -> HookPolicy {
         let mut answers = self.state.decisions.iter().filter(|decision| decision.ask.kind() == AskKind::SetupHook);
         answers.next_back().map(super::asks::hook_policy).unwrap_or_default()
+    }
+
+    /// Returns the model that the user chose in place of an unknown one, if no run has started with it yet.
+    fn chosen_model(&self) -> Option<String> {
+        let mut answers = self.state.decisions.iter().filter(|decision| decision.ask.kind() == AskKind::LaunchFailed);
+        match answers.next_back().and_then(|decision| decision.ask.choice_of(&decision.answer)) {
+            Some(ChoiceId::Model(name)) => Some(name.clone()),
+            _ => None,
+        }
     }
 }
 

@@ -379,3 +379,23 @@ fn an_abandoned_task_is_reported_to_the_parent_and_a_stopped_one_is_not() {
         }
     }
 }
+
+#[test]
+fn an_unknown_model_is_replaced_before_a_root_could_fail() {
+    let mut rig = Rig::new();
+    let root = rig.root();
+    rig.send(root, "begin");
+    let models = vec!["opus".to_owned(), "haiku".to_owned()];
+    let failure = LaunchFailure::UnknownModel { fault: Fault::config("unknown model"), models };
+    rig.feed(Input::LaunchFailed { task: root, failure });
+    assert_eq!((rig.status(root), rig.view(root).node.results.len()), (Status::InProgress, 0), "nothing has failed");
+    let labels: Vec<_> = rig.only_ask(root).choices.into_iter().map(|choice| choice.label).collect();
+    assert_eq!(labels, ["Use opus", "Use haiku", "Try again", "Leave it"]);
+    rig.effects.clear();
+    rig.answer(root, 1);
+    let chosen = rig.effects.iter().find_map(|effect| match effect {
+        Effect::Launch(order) => Some(order.model.clone()),
+        _ => None,
+    });
+    assert_eq!(chosen, Some(Some("haiku".to_owned())), "the next run starts with it");
+}

@@ -190,13 +190,20 @@ fn draw_row(
     if row.folded {
         left.push(Span::styled(format!("{} ", glyphs.folded), theme.style(Role::Muted)));
     }
-    let right = right_side(state, project, cx, task, row);
+    let mut right = right_side(state, project, cx, task, row);
     let used: usize = left.iter().map(|span| width::of(&span.content)).sum();
     let below = below(project, theme, row);
-    let taken = used + Line::from(right.clone()).width() + Line::from(below.clone()).width() + 2;
-    let room = usize::from(area.width).saturating_sub(taken);
     let title = sanitize::line(&task.node.title);
     let title = if title.trim().is_empty() { "untitled".into() } else { title };
+    let room = |right: &[Span<'_>]| {
+        let taken = used + Line::from(right.to_vec()).width() + Line::from(below.clone()).width() + 2;
+        usize::from(area.width).saturating_sub(taken)
+    };
+    // Of merged work the title matters more than its size.
+    if task.is_merged() && !state.cost && room(&right) < width::of(&title) {
+        right.truncate(1);
+    }
+    let room = room(&right);
     left.push(Span::styled(draw::fit(&title, room.max(3), glyphs).into_owned(), title_style(theme, task, row)));
     left.extend(below);
     if let Some(profile) = task.node.non_default_profile() {
@@ -333,7 +340,10 @@ fn right_side(
         spans.push(Span::styled(format!(" -{}", diff.removed), theme.style(Role::DiffMinus)));
     }
     if task.is_merged() {
-        spans.insert(0, Span::styled(if spans.is_empty() { "merged" } else { "merged " }, theme.style(Role::Ok)));
+        if !spans.is_empty() {
+            spans.insert(0, Span::raw(" "));
+        }
+        spans.insert(0, Span::styled("merged", theme.style(Role::Ok)));
     }
     spans
 }

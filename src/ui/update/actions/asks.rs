@@ -5,9 +5,9 @@ use crate::base::{AskId, TaskId};
 use crate::engine::command::Command;
 use crate::engine::update::Level;
 use crate::model::Ask;
-use crate::model::ask::{AskReply, ChoiceId};
+use crate::model::ask::{AskKind, AskReply, ChoiceId};
 use crate::ui::action::Action;
-use crate::ui::effect::Effect;
+use crate::ui::effect::{Effect, Setting};
 use crate::ui::field::Field;
 use crate::ui::layout::Pane;
 use crate::ui::model::{Model, PendingReply};
@@ -110,7 +110,22 @@ fn give(model: &mut Model, task: TaskId, ask: AskId, reply: AskReply, cx: &Cx<'_
         }
         // Nothing is merged without a preview. The merge answers the question.
         AskReply::Choice(ChoiceId::Merge) if model.settings.read_only.is_none() => merge::open(model, task, cx, out),
-        reply => answer(model, task, ask, reply, cx, out),
+        reply => {
+            keep_model(model, task, ask, &reply, out);
+            answer(model, task, ask, reply, cx, out);
+        }
+    }
+}
+
+/// Saves the model that takes the place of an unknown one in the settings, if those named it: the root has no other source.
+fn keep_model(model: &Model, task: TaskId, ask: AskId, reply: &AskReply, out: &mut Out) {
+    let is_launch = model.project.ask(ask).is_some_and(|(_, ask)| ask.kind() == AskKind::LaunchFailed);
+    if let AskReply::Choice(ChoiceId::Model(name)) = reply
+        && is_launch
+        && task == model.project.root()
+        && model.settings.read_only.is_none()
+    {
+        out.effect(Effect::SaveSetting { setting: Setting::TaskModel(name.clone()) });
     }
 }
 
