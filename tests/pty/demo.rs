@@ -97,6 +97,7 @@ fn it_is_played_to_its_end_with_keys_alone() {
     session.press("esc");
     session.wait_for_text("n new task");
     session.select("Announce the end");
+    session.press("g t");
     session.wait_for_text("A line it is");
     session.focus_tasks();
     session.press("d");

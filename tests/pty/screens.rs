@@ -18,6 +18,11 @@ fn keep(session: &Session, name: &str) {
     std::fs::write(folder.join(format!("{name}.svg")), svg::picture(&session.screen())).unwrap();
 }
 
+/// Returns true if the header counts no agent at work.
+fn is_quiet(text: &str) -> bool {
+    text.lines().next().is_some_and(|header| !header.contains("working"))
+}
+
 fn gone(session: &Session, words: &str) {
     session.wait_for(&format!("{words:?} to go"), |screen| !text(screen).contains(words));
 }
@@ -33,7 +38,7 @@ fn at_the_question(world: &World, size: (u16, u16)) -> Session {
     let mut session = demo(world, &["--fast"], size);
     session.wait_for("the question", |screen| {
         let text = text(screen);
-        text.contains("1 question") && !text.contains("working") && text.contains("for a message")
+        text.contains("1 question") && is_quiet(&text) && text.contains("for a message")
     });
     session.focus_tasks();
     session.press("esc");
@@ -103,7 +108,7 @@ fn to_the_end(size: (u16, u16), keep: &dyn Fn(&Session, &str)) {
     keep(&session, "ask");
     session.press("2");
     session.wait_for_text("is ready for review");
-    session.wait_for("the question of the root to go", |screen| !text(screen).contains("working"));
+    session.wait_for("the agents to rest", |screen| is_quiet(&text(screen)));
     session.focus_tasks();
     session.press("g a");
     session.wait_for_text("Needs you 1");
@@ -127,10 +132,10 @@ fn to_the_end(size: (u16, u16), keep: &dyn Fn(&Session, &str)) {
     session.press("enter");
     session.wait_for("the end", |screen| {
         let text = text(screen);
-        !text.contains("question") && !text.contains("working") && !text.contains("no conflicts")
+        !text.contains("1 question") && is_quiet(&text) && !text.contains("no conflicts")
     });
     session.focus_tasks();
-    session.press("g g enter");
+    session.press("g g g t");
     session.wait_for_text("All 3 tasks are done");
     session.press("g r");
     session.wait_for_text("Rewind to");
