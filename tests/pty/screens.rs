@@ -142,7 +142,9 @@ fn to_the_end(size: (u16, u16), keep: &dyn Fn(&Session, &str)) {
     keep(&session, "rewind");
     session.press("esc");
     gone(&session, "Rewind to");
-    session.wait_for_text("All 3 tasks are done");
+    // The branches are measured a moment after the merge, and its notice goes.
+    session.wait_for("the marks of merges", |screen| text(screen).matches("merged").count() >= 3);
+    gone(&session, "merged into main");
     keep(&session, "done");
     session.quit().assert_restored(1);
 }
