@@ -9,7 +9,7 @@ use crate::engine::machine::work::MergeOptions;
 use crate::engine::machine::{AppendContinuation, Job, Machine};
 use crate::engine::review::{MergeStrategy, MergeTarget, ReviewComment, ReviewRound};
 use crate::engine::snapshot::DiffStat;
-use crate::model::ask::{AnsweredBy, ChoiceId, Chosen, Subject};
+use crate::model::ask::{AnsweredBy, AskReply, ChoiceId, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Exit};
 use crate::model::message::MessageSource;
 use crate::model::work::Work;
@@ -120,9 +120,7 @@ impl Machine {
     /// Returns the open review of a task, with the answer that a merge gives it: who merges work approves of it.
     pub(super) fn approval_by_merge(&self, task: TaskId) -> Option<(AskId, Answer)> {
         let ask = self.state(task)?.asks.iter().find(|ask| ask.kind() == AskKind::Review)?;
-        let choice = ask.choices.iter().find(|choice| choice.id == ChoiceId::Merge)?;
-        let chosen = Some(Chosen::Id(choice.id.clone()));
-        Some((ask.id, Answer { text: choice.label.clone(), choice: chosen, by: AnsweredBy::User }))
+        Some((ask.id, ask.answer(AskReply::Choice(ChoiceId::Merge), AnsweredBy::User)?))
     }
 
     /// Returns the event that approves the end of the last run.
