@@ -15,7 +15,7 @@ mod themes;
 mod user_programs;
 
 pub use crate::term::{Charset, Colours, Emulator, Multiplexer, Stop, StopSignal, TerminalEnv};
-pub use crate::ui::{ProjectChoice, Settings};
+pub use crate::ui::{EngineHost, ProjectChoice, Settings};
 pub use loaders::draft_conflicts;
 pub use screen::{End, Options, StartingScreen, check_terminal, key_problems, open, terminal_env};
 pub use themes::{missing_theme, names as theme_names};

@@ -257,7 +257,7 @@ pub fn main() -> ExitCode {
         Some(Command::Fork(args)) => fork::run(&mut console, &place, args),
         Some(Command::Cost(args)) => cost::run(&mut console, &place, &args),
         Some(Command::Import(args)) => import::run(&mut console, &place, &args),
-        Some(Command::Projects(args)) => projects::run(&mut console, &args),
+        Some(Command::Projects(args)) => projects::run(&mut console, &place, &args),
         Some(Command::Tree(args)) => tree::run(&mut console, &place, &args),
         Some(Command::Log(args)) => log::run(&mut console, &place, &args),
         Some(Command::Export(args)) => export::run(&mut console, &place, &args),

@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod ask;
+pub mod client;
 pub mod content;
 pub mod control;
 pub mod conversation;
@@ -30,6 +31,7 @@ pub mod usage;
 pub mod work;
 
 pub use ask::{Answer, Ask, AskKind};
+pub use client::{ClientKind, ClientView};
 pub use content::{BlobId, BlobRef, Content, Image};
 pub use event::{Body, Event};
 pub use fold::SessionState;

@@ -8,19 +8,24 @@
 //!
 //! [`Port`]: crate::engine::Port
 
+pub mod background;
 pub mod connector;
 pub mod frame;
 pub mod http;
 pub mod outcomes;
 pub mod place;
+pub mod presence;
 pub mod protocol;
 pub mod remote;
 pub mod repeat;
 pub mod ring;
 pub mod server;
+pub mod ssh;
 pub mod stream;
 #[cfg(test)]
 pub mod testing;
+
+pub mod wait;
 
 mod connection;
 pub mod guard;

@@ -43,8 +43,8 @@ mod view;
 pub mod testing;
 
 pub use effect::{Drafts, EditPurpose, Effect, Setting, Tag};
-pub use model::{Model, Settings, Setup};
-pub use msg::{Cx, Msg, ProjectChoice, Reaction, Redraw};
+pub use model::{EngineHost, Model, Settings, Setup};
+pub use msg::{Cx, HostProjects, Msg, ProjectChoice, Reaction, Redraw};
 pub use splash::view_splash;
 pub use update::update;
 pub use view::view;

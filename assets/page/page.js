@@ -173,6 +173,7 @@ function onEvent(kind, data) {
     case 'event': return onLogged(data.task, data.event);
     case 'live': return onLive(data.task, data.live);
     case 'notice': return say(data.notice.text);
+    case 'clients': state.clients = data.clients; return renderSoon('tree', renderTree);
     case 'ended': return say('The engine has ended.');
     case 'fault': return say(data.message);
   }
@@ -180,6 +181,7 @@ function onEvent(kind, data) {
 
 function onSnapshot(snapshot) {
   state.root = snapshot.root;
+  state.clients = snapshot.clients ?? [];
   state.tasks = new Map(snapshot.tasks.map((task) => [task.node.id, task]));
   state.lives = new Map(Object.entries(snapshot.live ?? {}).map(([task, turn]) =>
     [task, { text: turn.text?.text ?? '', thinking: turn.thinking?.text ?? '', call: turn.call?.name }]));
@@ -233,6 +235,7 @@ $('earlier').addEventListener('click', async () => {
 
 function onLogged(task, event) {
   const turn = live(task);
+  if (event.type === 'ask_answered') answeredElsewhere(event.body);
   if (event.type === 'assistant_text') turn.text = '';
   if (event.type === 'thinking') turn.thinking = '';
   if (event.type === 'tool_call') turn.call = null;
@@ -247,6 +250,12 @@ function onLogged(task, event) {
   if (event.type === 'tool_result' || event.type === 'head_moved') renderTranscript();
   else $('transcript').append(...rendered(event));
   if (follows) toEnd();
+}
+
+// Says who answered a question that was open here. A card whose answer was sent from here is disabled.
+function answeredElsewhere({ id, answer }) {
+  const card = $('asks').querySelector(`[data-ask="${id}"]`);
+  if (answer.client && card && !card.querySelector(':disabled')) say(`Answered by ${answer.client}: ${answer.text}`);
 }
 
 // What the agent of a task has streamed since its last saved event.
@@ -422,7 +431,9 @@ function renderTree() {
   }));
   if (hadFocus) $('tree').querySelector('[aria-selected=true]')?.focus();
   const all = [...state.tasks.values()], working = all.filter((task) => WORKING.includes(task.activity)).length;
-  $('totals').textContent = `${all.length} ${all.length === 1 ? 'task' : 'tasks'}, ${working} working`;
+  const clients = state.clients ?? [], here = clients.length > 1 ? `, ${clients.length} attached` : '';
+  $('totals').textContent = `${all.length} ${all.length === 1 ? 'task' : 'tasks'}, ${working} working${here}`;
+  $('totals').title = clients.map((client) => `${client.name} (${client.kind})`).join(', ');
 }
 
 function money(task) {

@@ -185,6 +185,7 @@ impl Run {
             RunCommand::Deliver(event) => self.step(Input::Delivered { event }),
             RunCommand::Withdraw(ids) => self.step(Input::Withdraw { ids }),
             RunCommand::Interrupt => self.step(Input::Interrupt),
+            RunCommand::WrapUp => self.step(Input::WrapUp),
             RunCommand::Teardown(reason) => self.step(Input::Teardown(reason)),
             // Either may have ended meanwhile.
             RunCommand::Background { call } => {
@@ -248,6 +249,7 @@ impl Run {
             | Input::ToolFinished { .. }
             | Input::Timer { .. }
             | Input::Interrupt
+            | Input::WrapUp
             | Input::Teardown(_) => {}
         }
         input

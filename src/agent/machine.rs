@@ -70,6 +70,8 @@ pub struct Machine {
 #[derive(Debug, Default)]
 struct StopRequests {
     interrupt: bool,
+    /// No further turn may begin.
+    wrap_up: bool,
     teardown: Option<InterruptReason>,
 }
 
@@ -277,6 +279,7 @@ impl Machine {
                 _ => {}
             },
             Input::Interrupt => self.interrupt(now),
+            Input::WrapUp => self.wrap_up(now),
             Input::Teardown(reason) => self.teardown(now, reason),
         }
     }
@@ -347,7 +350,9 @@ impl Machine {
             AfterSave::End(exit) => self.finish(exit),
             AfterSave::Tools(plan) if is_stopping => self.skip_calls(now, plan),
             AfterSave::Release(released) if is_stopping => self.skip_calls(now, released.into_plan()),
-            AfterSave::Call { .. } | AfterSave::Wait { .. } if is_stopping => self.advance(now),
+            AfterSave::Call { .. } | AfterSave::Wait { .. } if is_stopping || self.stop_requests.wrap_up => {
+                self.advance(now);
+            }
             AfterSave::Ask { .. } if self.stop_requests.teardown.is_some() => self.advance(now),
             AfterSave::Advance => self.advance(now),
             AfterSave::Call { purpose, attempt } => self.call(purpose, attempt),
@@ -380,6 +385,9 @@ impl Machine {
             // The interrupt also cancels a requested summary.
             bodies.extend(self.withdraw_compact_requests());
             return self.save(bodies, AfterSave::Advance);
+        }
+        if self.stop_requests.wrap_up {
+            return self.end_or_await_processes();
         }
         if let Some((cause, decision)) = self.unapplied_decision() {
             return self.on_decision(now, cause, &decision);

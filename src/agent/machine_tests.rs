@@ -23,6 +23,8 @@ mod loops;
 mod messages;
 #[path = "machine_tests/overfull.rs"]
 mod overfull;
+#[path = "machine_tests/wrap_up.rs"]
+mod wrap_up;
 
 fn limits() -> Limits {
     Limits { profile: "engineer".to_owned(), model: "m".to_owned(), ..Limits::default() }

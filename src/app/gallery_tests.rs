@@ -336,6 +336,7 @@ const SCENES: &[Scene] = &[
             name: name.to_owned(),
             path: format!("/home/me/{name}"),
             note: note.to_owned(),
+            host: None,
         };
         screen.msg(Msg::Projects(vec![project(1, "matrix", "open"), project(2, "website", "")]));
     }),

@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use super::latest_query::LatestWins;
 use crate::base::{EventId, Fault, TaskId};
+use crate::config::paths::Home;
 use crate::engine::Handle;
 use crate::engine::command::{Command, FileCommand, Outcome};
+use crate::engine::projects::entries;
 use crate::engine::query::{Bytes, ModelOffer, ModelSource, ProjectEntry};
 use crate::engine::review::{DiffRequest, DraftedConflicts, MergeTarget, ReviewMarks, TaskDiff};
 use crate::model::search::{SearchQuery, SearchResults};
 use crate::model::{BlobRef, Image};
+use crate::serve::ssh::SshAddress;
 use crate::ui::review::{Answer, Comparison, Request};
 use crate::ui::setup::ModelOption;
-use crate::ui::{Msg, ProjectChoice};
+use crate::ui::{HostProjects, Msg, ProjectChoice};
 
 /// Maximum number of file completions.
 const MAX_FILES: usize = 50;
@@ -90,14 +93,38 @@ pub(super) fn model_option(offer: ModelOffer) -> ModelOption {
     ModelOption { id: offer.id, note: format!("{window} window{price}"), has_window: offer.window.is_some() }
 }
 
-pub(super) async fn projects(handle: Handle) -> Msg {
-    let choice = |entry: ProjectEntry| ProjectChoice {
-        id: entry.id,
-        name: entry.name,
-        path: entry.path,
-        note: if entry.open { "open".to_owned() } else { String::new() },
+/// Lists the projects of the engine's machine, which is `host`, or this one.
+pub(super) async fn projects(handle: Handle, home: Home, host: Option<String>) -> Msg {
+    let there = handle.projects().await.unwrap_or_default();
+    let mut choices = project_choices(there, host.as_deref());
+    if host.is_some() {
+        let here = tokio::task::spawn_blocking(move || entries(&home)).await;
+        choices.extend(project_choices(here.ok().and_then(Result::ok).unwrap_or_default(), None));
+    }
+    Msg::Projects(choices)
+}
+
+/// Lists the projects of another machine.
+pub(super) async fn host_projects(host: String) -> Msg {
+    let listed = match SshAddress::parse(&host) {
+        Ok(address) => address.projects().await,
+        Err(fault) => Err(fault),
     };
-    Msg::Projects(handle.projects().await.unwrap_or_default().into_iter().map(choice).collect())
+    let projects = match listed {
+        Ok(entries) => HostProjects::Listed(project_choices(entries, Some(&host))),
+        Err(fault) => HostProjects::Failed(fault),
+    };
+    Msg::HostProjects { host, projects }
+}
+
+fn project_choices(entries: Vec<ProjectEntry>, host: Option<&str>) -> Vec<ProjectChoice> {
+    let choice = |entry: ProjectEntry| {
+        let asks = (entry.waiting > 0).then(|| crate::base::text::count(entry.waiting, "question", "questions"));
+        let notes: Vec<_> = asks.into_iter().chain(entry.open.then(|| "open".to_owned())).collect();
+        let (note, host) = (notes.join(", "), host.map(str::to_owned));
+        ProjectChoice { id: entry.id, name: entry.name, path: entry.path, note, host }
+    };
+    entries.into_iter().map(choice).collect()
 }
 
 pub(super) async fn mark_seen(handle: Handle, task: TaskId, seen: ReviewMarks) -> Result<(), Fault> {

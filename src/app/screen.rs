@@ -7,6 +7,7 @@ mod effects;
 mod handoff;
 mod startup;
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -51,6 +52,12 @@ pub struct Options {
     /// The locations of those keys in the settings files, for error messages.
     pub key_places: std::collections::BTreeMap<String, String>,
     pub settings: ui::Settings,
+    /// The name under which other clients see this screen.
+    pub client_name: String,
+    /// Other machines whose projects are listed.
+    pub hosts: Vec<String>,
+    /// The machine of the engine, as ssh names it. `None` for this one.
+    pub host: Option<String>,
     pub notify: Notify,
     pub clock: Arc<dyn Clock>,
     pub zone: TimeZone,
@@ -62,11 +69,18 @@ pub struct Options {
 }
 
 /// How the UI ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     Quit,
+    /// Another process has taken over the engine.
+    Moved,
     /// The user switches to another project.
     Switch(ProjectId),
+    /// The user switches to a project of another machine.
+    SwitchHost {
+        host: String,
+        path: String,
+    },
     /// The user wants to set up a provider. `retry` is the question about a rejected key that led to it.
     SetUp {
         retry: Option<(TaskId, AskId)>,
@@ -125,6 +139,8 @@ struct StateFiles {
     drafts: StateFile,
     reviews: StateFile,
     position: StateFile,
+    /// Held while this screen keeps the files.
+    _lock: File,
 }
 
 struct Screen {
@@ -135,7 +151,7 @@ struct Screen {
     zone: TimeZone,
     terminal: Terminal,
     watcher: Watcher,
-    /// `None` if another process has the project, which owns these files.
+    /// `None` if another screen keeps these files.
     state_files: Option<StateFiles>,
     searches: LatestWins,
     files: LatestWins,
@@ -162,7 +178,7 @@ impl Screen {
         self.update(Msg::Input(Input::Resize(columns, rows))).await?;
         self.terminal.request_frame(Reason::Input);
         loop {
-            if let Some(end) = self.end {
+            if let Some(end) = self.end.take() {
                 let _ = tokio::time::timeout(SAVE_TIMEOUT, self.saved.clone()).await;
                 return Ok(end);
             }

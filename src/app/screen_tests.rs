@@ -21,7 +21,7 @@ use crate::engine::handle::{Pages, Port};
 use crate::engine::json_port::JsonPort;
 use crate::engine::query::{Query, QueryAnswer};
 use crate::engine::snapshot::{Snapshot, TaskView};
-use crate::engine::update::{Notice, Update};
+use crate::engine::update::{EngineEnd, Notice, Update};
 use crate::git::Worktrees;
 use crate::git::init::{self, Author};
 use crate::model::event::Event;
@@ -99,7 +99,7 @@ impl Port for Counting {
         async { Err(Fault::internal("no screen asks for this")) }.boxed()
     }
 
-    fn ended(&self) -> BoxFuture<'_, ()> {
+    fn ended(&self) -> BoxFuture<'_, EngineEnd> {
         self.handle.ended().boxed()
     }
 }
@@ -153,6 +153,9 @@ impl Fixture {
             keys: std::collections::BTreeMap::new(),
             key_places: std::collections::BTreeMap::new(),
             settings: ui::Settings::default(),
+            client_name: "maria".to_owned(),
+            hosts: Vec::new(),
+            host: None,
             notify: Notify { desktop: false, bell: false, command: None },
             ids: IdSource::new(clock.clone()),
             clock,

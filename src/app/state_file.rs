@@ -1,7 +1,9 @@
 //! A small file that is rewritten whenever its state changes. The UI never waits for the disk: while a state is being
 //! written, only the latest of the following ones is kept.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tokio::sync::watch;
@@ -9,6 +11,16 @@ use tokio::task::JoinHandle;
 
 use crate::store::RealDisk;
 use crate::store::replace::replace;
+
+/// Takes the lock of the files of the screen. `None` if another screen has it.
+pub(super) fn lock(path: &Path) -> Option<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).ok()?;
+    }
+    let file = File::options().create(true).write(true).truncate(false).mode(0o600).open(path).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
+}
 
 pub(super) struct StateFile {
     latest: watch::Sender<Vec<u8>>,

@@ -13,9 +13,9 @@ use crate::cli::open_engine::runtime;
 use crate::cli::screen;
 use crate::cli::shared_engine::connector;
 use crate::config::paths::Home;
-use crate::serve::connector::{ConnectError, Connector as _, ProgramConnector};
+use crate::serve::connector::{ConnectError, Connector as _};
+use crate::serve::ssh::{SCHEME, SshAddress};
 
-const SSH: &str = "ssh://";
 /// How many bytes a bridge copies at a time.
 const BUFFER: usize = 64 << 10;
 
@@ -30,9 +30,8 @@ pub struct Args {
 }
 
 pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
-    if let Some(address) = args.target.as_deref().and_then(|project| project.strip_prefix(SSH)) {
-        let address = SshAddress::parse(address)?;
-        return screen::run_over(console, here, address.connector());
+    if let Some(address) = args.target.as_deref().and_then(|project| project.strip_prefix(SCHEME)) {
+        return screen::run_on_host(console, here, SshAddress::parse(address)?);
     }
     let home = home()?;
     let at = match &args.target {
@@ -124,54 +123,3 @@ fn read_stdin() -> mpsc::Receiver<Vec<u8>> {
     });
     receiver
 }
-
-/// A host and a folder on it.
-#[derive(Debug, PartialEq, Eq)]
-struct SshAddress {
-    host: String,
-    port: Option<u16>,
-    /// As the shell of the host reads it. `None` for the home folder.
-    folder: Option<String>,
-}
-
-impl SshAddress {
-    /// Reads `[user@]host[:port][/folder]`. A folder that begins with `~` is relative to the home folder.
-    fn parse(address: &str) -> Result<Self, Fault> {
-        let (authority, folder) = match address.split_once('/') {
-            Some((authority, folder)) => (authority, Some(folder).filter(|folder| !folder.is_empty())),
-            None => (address, None),
-        };
-        let wrong = |why: &str| Fault::user(format!("{SSH}{address} {why}")).hint("write ssh://HOST/FOLDER");
-        let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) => (host, Some(port.parse().map_err(|_| wrong("has a port that is no number"))?)),
-            None => (authority, None),
-        };
-        // ssh would read it as an option.
-        if host.is_empty() || host.starts_with('-') {
-            return Err(wrong("names no host"));
-        }
-        let folder = folder.map(|folder| match folder.strip_prefix("~/") {
-            Some(rest) => format!("~/{}", quoted(rest)),
-            None => quoted(&format!("/{folder}")),
-        });
-        Ok(Self { host: host.to_owned(), port, folder })
-    }
-
-    fn connector(&self) -> ProgramConnector {
-        let mut arguments =
-            vec!["-T".to_owned(), "-oServerAliveInterval=5".to_owned(), "-oServerAliveCountMax=3".to_owned()];
-        arguments.extend(self.port.map(|port| format!("-p{port}")));
-        let folder = self.folder.as_ref().map_or_else(String::new, |folder| format!(" -C {folder}"));
-        arguments.extend(["--".to_owned(), self.host.clone(), format!("mxd{folder} attach --stdio")]);
-        ProgramConnector::new("ssh", arguments, vec!["-oBatchMode=yes".to_owned()])
-    }
-}
-
-/// Quotes a word for a POSIX shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-#[path = "attach_tests.rs"]
-mod tests;

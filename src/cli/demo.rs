@@ -62,6 +62,9 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 keys: std::collections::BTreeMap::new(),
                 key_places: std::collections::BTreeMap::new(),
                 settings: app::Settings::default(),
+                client_name: String::new(),
+                hosts: Vec::new(),
+                host: None,
                 notify: crate::config::settings::Notify { desktop: false, bell: false, command: None },
                 clock,
                 zone: jiff::tz::TimeZone::system(),
@@ -74,7 +77,7 @@ pub fn run(console: &mut Console, args: &Args) -> Outcome {
                 Err(fault) => Err(fault),
             };
             end.map_err(Failure::from).map(|end| match end {
-                End::Quit | End::Switch(_) | End::SetUp { .. } => 0,
+                End::Quit | End::Moved | End::Switch(_) | End::SwitchHost { .. } | End::SetUp { .. } => 0,
                 End::Stopped(stop) | End::HungUp(stop) => stop,
             })
         };
@@ -130,7 +133,7 @@ async fn play(console: &mut Console, handle: &Handle, args: &Args, signals: &mut
                 Answer::Given(reply) => reply,
             }
         };
-        handle.command(Command::Answer { task, ask: ask.id, reply }).await?;
+        handle.command(Command::Answer { task, ask: ask.id, reply, by: None }).await?;
     }
     Ok(display.code())
 }

@@ -2,11 +2,12 @@
 
 pub mod entry;
 
-use crate::base::{TaskId, sanitize};
+use crate::base::{EventId, TaskId, sanitize};
 use crate::cli::TASK_HELP;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::locate::ProjectLocator;
 use crate::cli::open_read_only::Viewer;
+use crate::engine::update::Update;
 use crate::model::Event;
 
 #[derive(clap::Args)]
@@ -22,6 +23,9 @@ pub struct Args {
     /// Show only the last N events.
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "raw")]
     last: Option<usize>,
+    /// Print new events as they are saved, until Ctrl-C.
+    #[arg(short, long, conflicts_with = "raw")]
+    follow: bool,
 }
 
 pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
@@ -29,6 +33,8 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
     let task = viewer.find(&args.task)?;
     if args.raw {
         raw(console, &viewer, task)?;
+    } else if args.follow {
+        follow(console, &viewer, task, args)?;
     } else {
         let is_damaged = if let Some(count) = args.last {
             let page = viewer.ask(async |handle| handle.page(task, None, count).await)?;
@@ -43,6 +49,60 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
     }
     console.finish()?;
     Ok(0)
+}
+
+/// Prints the events of a task, and new ones until the task is gone.
+fn follow(console: &mut Console, viewer: &Viewer, task: TaskId, args: &Args) -> Result<(), Failure> {
+    // Watched before the session is read, so that nothing in between is missed.
+    let mut watcher = viewer.ask(async |handle| Ok(handle.subscribe().await?.1))?;
+    let mut last = None;
+    match args.last {
+        Some(count) => {
+            let page = viewer.ask(async |handle| handle.page(task, None, count).await)?;
+            last = page.events.last().map(|event| event.id);
+            page.events.iter().try_for_each(|event| show(console, event, args.json))?;
+        }
+        None => show_after(console, viewer, task, &mut last, args.json)?,
+    }
+    console.finish()?;
+    loop {
+        match viewer.ask(async |_| Ok(watcher.next().await))? {
+            Update::Event { task: of, event } if of == task && last.is_none_or(|last| event.id > last) => {
+                last = Some(event.id);
+                show(console, &event, args.json)?;
+            }
+            Update::Resync => {
+                watcher = viewer.ask(async |handle| Ok(handle.subscribe().await?.1))?;
+                show_after(console, viewer, task, &mut last, args.json)?;
+            }
+            Update::Removed { task: of } if of == task => {
+                console.note("the task was deleted");
+                return Ok(());
+            }
+            Update::Moved | Update::Ended => return Ok(()),
+            _ => {}
+        }
+        console.finish()?;
+    }
+}
+
+/// Prints the events after `last`, and sets it to the last of them.
+fn show_after(
+    console: &mut Console,
+    viewer: &Viewer,
+    task: TaskId,
+    last: &mut Option<EventId>,
+    json: bool,
+) -> Result<(), Failure> {
+    viewer
+        .each_event(task, |event| {
+            if last.is_none_or(|last| event.id > last) {
+                *last = Some(event.id);
+                show(console, &event, json)?;
+            }
+            Ok(())
+        })
+        .map(drop)
 }
 
 fn show(console: &mut Console, event: &Event, json: bool) -> Result<(), Failure> {

@@ -11,9 +11,11 @@ use crate::config::paths::Home;
 use crate::config::{Merged, Settings};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::models::{CommandLineChoice, ModelRequest, Models};
+use crate::engine::update::EngineEnd;
 use crate::engine::{self, EngineOptions, Handle};
 use crate::model::Project;
 use crate::process;
+use crate::serve::background;
 use crate::serve::protocol::ClientKind;
 use crate::store::EngineLock;
 
@@ -96,6 +98,7 @@ where
         .model
         .is_some()
         .then(|| Models::new(merged.settings.clone(), overrides.choice.clone(), Arc::new(SystemClock)));
+    let (folder, project) = (located.folder, located.project.clone());
     let options = engine_options(home, located.project, merged, overrides, agents);
     let sharing = match agents {
         AgentStart::Start => Sharing::Listen,
@@ -113,7 +116,13 @@ where
             Some(fault) => Err(fault.into()),
             None => work(engine.handle().clone(), host).await,
         };
-        engine.leave().await;
+        // Others go on with the engine in the background.
+        if engine.connected() > 0 && engine.handle().command(Command::HandOver { now: true }).await.is_ok() {
+            engine.handle().ended().await;
+        }
+        if engine.leave().await == EngineEnd::Moved {
+            background::take_over(&folder, &project, std::process::id(), &[]).await?;
+        }
         done
     });
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));

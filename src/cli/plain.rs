@@ -248,7 +248,9 @@ async fn run_line(
         "/stop" => Command::Stop { scope: StopScope::Subtree(*at) },
         "/interrupt" => Command::Interrupt { task: *at },
         "/answer" => match display.first_ask() {
-            Some((task, ask)) => Command::Answer { task, ask: ask.id, reply: AskReply::Text(rest.to_owned()) },
+            Some((task, ask)) => {
+                Command::Answer { task, ask: ask.id, reply: AskReply::Text(rest.to_owned()), by: None }
+            }
             None => {
                 out.line("no open questions")?;
                 return Ok(None);
@@ -260,7 +262,7 @@ async fn run_line(
         }
         _ => match (line.parse::<usize>(), display.first_ask()) {
             (Ok(number @ 1..), Some((task, ask))) if !ask.choices.is_empty() => {
-                Command::Answer { task, ask: ask.id, reply: ask.reply_with_number(number) }
+                Command::Answer { task, ask: ask.id, reply: ask.reply_with_number(number), by: None }
             }
             _ => Command::Send {
                 task: *at,

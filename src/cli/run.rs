@@ -228,7 +228,7 @@ impl RunDisplay {
                     quiet = match update {
                         // The project may have become busy again since the update was sent.
                         Update::Quiet => is_quiet(handle).await?,
-                        update => update == Update::Ended,
+                        update => matches!(update, Update::Moved | Update::Ended),
                     };
                 }
             }
@@ -401,8 +401,10 @@ impl RunDisplay {
             | Update::Notice { .. }
             | Update::Live { .. }
             | Update::Project { .. }
+            | Update::Clients { .. }
             | Update::Quiet
             | Update::Resync
+            | Update::Moved
             | Update::Ended => {}
         }
         // Flush, because a user may be watching.

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use tokio::runtime::Runtime;
 
-use crate::app::{self, End, Options};
-use crate::base::{AskId, Clock as _, Fault, IdSource, SystemClock, TaskId};
+use crate::app::{self, End, EngineHost, Options};
+use crate::base::{AskId, Clock as _, Fault, IdSource, ProjectId, SystemClock, TaskId};
 use crate::cli::config::settings;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::locate::{ProjectLocator, home, registry};
 use crate::cli::onboarding::{self, NextStep, SetupReason};
 use crate::cli::open_engine::{AgentStart, Overrides, engine_options, runtime};
 use crate::cli::serve;
-use crate::cli::shared_engine::{SharedEngine, Sharing, client_name, join_or_start, open_or_join};
+use crate::cli::shared_engine::{SharedEngine, Sharing, client_name, join_or_start, open_or_join, rejoin};
 use crate::cli::signals::{SignalRequest, Signals};
 use crate::config::key_path::KeyPath;
 use crate::config::paths::Home;
@@ -21,13 +22,14 @@ use crate::config::{Merged, Settings};
 use crate::engine::Handle;
 use crate::engine::command::Command;
 use crate::engine::snapshot::ProjectView;
-use crate::engine::update::Level;
+use crate::engine::update::{EngineEnd, Level};
 use crate::model::Project;
 use crate::model::ask::{AskReply, ChoiceId};
 use crate::process;
-use crate::serve::Remote;
-use crate::serve::connector::Connector;
+use crate::serve::place::is_older;
 use crate::serve::protocol::ClientKind;
+use crate::serve::ssh::SshAddress;
+use crate::serve::{Remote, background};
 use crate::store::EngineLock;
 
 /// Exit code after SIGHUP.
@@ -43,57 +45,117 @@ enum Opening {
     OpenOrJoin,
     /// Another process has the project open, or is started in the background.
     Join,
+    /// Another process has just taken the project over.
+    Rejoin,
+}
+
+/// How a screen was closed.
+struct Closed {
+    end: End,
+    /// What to tell the user in the shell.
+    note: Option<String>,
+}
+
+/// What a screen shows.
+enum Target {
+    Here(ProjectLocator, Opening),
+    Host(SshAddress),
+}
+
+/// What follows a screen.
+enum Next {
+    Exit(u8),
+    Show(Target),
 }
 
 pub fn run(console: &mut Console, here: &ProjectLocator) -> Outcome {
-    run_with(console, here, Opening::OpenOrJoin)
+    run_targets(console, here, Target::Here(here.clone(), Opening::OpenOrJoin))
 }
 
 /// Runs a screen on the engine of another process.
 pub fn run_joined(console: &mut Console, here: &ProjectLocator) -> Outcome {
-    run_with(console, here, Opening::Join)
+    run_targets(console, here, Target::Here(here.clone(), Opening::Join))
 }
 
-fn run_with(console: &mut Console, here: &ProjectLocator, opening: Opening) -> Outcome {
-    let home = home()?;
-    // Check the terminal before registering anything or starting an agent.
-    if let Err(error) = app::check_terminal() {
-        here.repository()?;
-        return Err(error.into());
-    }
+/// Runs a screen on an engine of another machine.
+pub fn run_on_host(console: &mut Console, here: &ProjectLocator, address: SshAddress) -> Outcome {
+    run_targets(console, here, Target::Host(address))
+}
+
+/// Runs one screen after another, as the user switches between projects.
+fn run_targets(console: &mut Console, here: &ProjectLocator, first: Target) -> Outcome {
     let runtime = runtime()?;
     process::hide_own_memory();
-    let mut at = here.clone();
-    let mut reason = SetupReason::Missing;
-    let mut retry = None;
+    let mut target = first;
     let code = loop {
-        let merged = settings(console, &at, &home)?;
-        let (merged, decided) =
-            match runtime.block_on(onboarding::guide(&at, &home, &merged.settings, std::mem::take(&mut reason)))? {
-                NextStep::Open { decided: false } => {
-                    retry = None;
-                    (merged, false)
-                }
-                NextStep::Open { decided: true } => (settings(console, &at, &home)?, true),
-                NextStep::Exit(code) => break code,
-            };
-        let end = runtime.block_on(open(&at, &home, merged, decided, retry.take(), opening));
-        match end? {
-            End::Quit => break 0,
-            End::Stopped(stop) | End::HungUp(stop) => break stop,
-            End::SetUp { retry: rejected } => {
-                reason = if rejected.is_some() { SetupReason::RejectedKey } else { SetupReason::Requested };
-                retry = rejected;
-            }
-            End::Switch(project) => {
-                let project = registry(&home).find(project)?;
-                let project = project.ok_or_else(|| Fault::user("this project is no longer registered"))?;
-                at = ProjectLocator::new(Some(project.path));
-            }
+        let next = match target {
+            Target::Here(at, opening) => run_here(console, &runtime, &at, opening)?,
+            Target::Host(address) => run_over(console, &runtime, here, &address)?,
+        };
+        match next {
+            Next::Exit(code) => break code,
+            Next::Show(next) => target = next,
         }
     };
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     Ok(code)
+}
+
+/// Returns the screen of a project on another machine.
+fn on_host(host: &str, path: &str) -> Result<Target, Fault> {
+    Ok(Target::Host(SshAddress::parse(host)?.with_folder(path)))
+}
+
+/// Returns the screen of another project of this machine.
+fn of_project(home: &Home, project: ProjectId) -> Result<Target, Failure> {
+    let project = registry(home).find(project)?;
+    let project = project.ok_or_else(|| Fault::user("this project is no longer registered"))?;
+    Ok(Target::Here(ProjectLocator::new(Some(project.path)), Opening::OpenOrJoin))
+}
+
+fn run_here(
+    console: &mut Console,
+    runtime: &Runtime,
+    at: &ProjectLocator,
+    mut opening: Opening,
+) -> Result<Next, Failure> {
+    let home = home()?;
+    // Check the terminal before registering anything or starting an agent.
+    if let Err(error) = app::check_terminal() {
+        at.repository()?;
+        return Err(error.into());
+    }
+    let mut reason = SetupReason::Missing;
+    let mut retry = None;
+    loop {
+        let merged = settings(console, at, &home)?;
+        let (merged, decided) =
+            match runtime.block_on(onboarding::guide(at, &home, &merged.settings, std::mem::take(&mut reason)))? {
+                NextStep::Open { decided: false } => {
+                    retry = None;
+                    (merged, false)
+                }
+                NextStep::Open { decided: true } => (settings(console, at, &home)?, true),
+                NextStep::Exit(code) => return Ok(Next::Exit(code)),
+            };
+        let closed = runtime.block_on(open(at, &home, merged, decided, retry.take(), opening))?;
+        if let Some(note) = closed.note {
+            console.line(&note)?;
+            console.finish()?;
+        }
+        opening = Opening::OpenOrJoin;
+        match closed.end {
+            End::Quit => return Ok(Next::Exit(0)),
+            End::Stopped(stop) | End::HungUp(stop) => return Ok(Next::Exit(stop)),
+            End::Moved => opening = Opening::Rejoin,
+            End::SetUp { retry: rejected } => {
+                reason = if rejected.is_some() { SetupReason::RejectedKey } else { SetupReason::Requested };
+                retry = rejected;
+            }
+            End::Switch(project) => return of_project(&home, project).map(Next::Show),
+            End::SwitchHost { host, path } => return Ok(Next::Show(on_host(&host, &path)?)),
+        }
+    }
 }
 
 /// Opens a project in the UI, and stops everything when the UI closes. `decided` is true right after the set-up; `retry`
@@ -105,7 +167,7 @@ async fn open(
     decided: bool,
     retry: Option<(TaskId, AskId)>,
     opening: Opening,
-) -> Result<End, Failure> {
+) -> Result<Closed, Failure> {
     let found = here.try_locate(home)?;
     let known = found.is_some();
     let located = match found {
@@ -132,7 +194,8 @@ async fn open(
     let opening = async {
         match opening {
             Opening::OpenOrJoin => open_or_join(engine_options, Sharing::Listen, ClientKind::Screen).await,
-            Opening::Join => join_or_start(&folder, &project).await,
+            Opening::Join => join_or_start(&folder, &project, ClientKind::Screen).await,
+            Opening::Rejoin => rejoin(&folder, &project).await,
         }
     };
     let words = format!("Opening {} …", located.project.name);
@@ -143,22 +206,58 @@ async fn open(
             return Err(fault.into());
         }
     };
-    if engine.is_joined() {
-        // The screen that opened the project stores its drafts.
-        screen.without_state_files();
+    let host = engine_host(&engine);
+    if let EngineHost::Joined { outdated: Some(program) } = &host {
+        let own = crate::cli::VERSION;
+        let text = format!(
+            "This project is open in mxd {program}, and this is mxd {own}. /restart_engine moves its agents to this \
+             version when their turns are over; nothing is lost."
+        );
+        screen.greet(Level::Info, text);
     }
+    screen.set_engine_host(host);
     let handle = engine.handle().clone();
     if let Some((task, ask)) = retry {
         // The key is another one now. If the question is gone meanwhile, there is nothing to retry.
         let reply = AskReply::Choice(ChoiceId::Retry);
-        let _ = handle.command(Command::Answer { task, ask, reply }).await;
+        let _ = handle.command(Command::Answer { task, ask, reply, by: None }).await;
     }
+    let attached = match &engine {
+        SharedEngine::Own { server: Some(server), .. } => {
+            server.stream().presence().attach(ClientKind::Screen, &client_name())
+        }
+        SharedEngine::Own { .. } | SharedEngine::Joined { .. } => None,
+    };
     let end = screen.run(handle).await;
+    drop(attached);
     if let (Ok(End::HungUp(_)), OnHangup::Continue) = (&end, settings.on_hangup) {
         go_on_without_screen(&engine).await;
     }
-    engine.leave().await;
-    Ok(end?)
+    let has_moved = engine.leave().await == EngineEnd::Moved;
+    let end = end?;
+    // The user left and the agents keep working. Otherwise somebody else takes over.
+    let note = if has_moved && end != End::Moved {
+        let pid = background::take_over(&folder, &project, std::process::id(), &[]).await?;
+        Some(format!(
+            "{}: the agents keep working in the background (process {pid}). `mxd` shows them, `mxd serve stop` stops them.",
+            project.name
+        ))
+    } else {
+        None
+    };
+    Ok(Closed { end, note })
+}
+
+/// Returns where the engine of a screen runs.
+fn engine_host(engine: &SharedEngine) -> EngineHost {
+    match engine {
+        SharedEngine::Own { server: Some(_), .. } => EngineHost::Own,
+        SharedEngine::Own { server: None, .. } => EngineHost::Private,
+        SharedEngine::Joined { program, .. } => {
+            let outdated = is_older(program, crate::cli::VERSION).then(|| program.clone());
+            EngineHost::Joined { outdated }
+        }
+    }
 }
 
 /// Returns true if a model is set up that is not scripted.
@@ -181,35 +280,46 @@ async fn go_on_without_screen(engine: &SharedEngine) {
     };
     tokio::select! {
         () = stopped => {}
-        () = handle.ended() => {}
+        _ = handle.ended() => {}
         () = serve::until_unused(handle, server.connected()) => {}
     }
 }
 
-/// Runs a screen on an engine that is reached in another way. It has the settings of this machine.
-pub fn run_over(console: &mut Console, here: &ProjectLocator, connector: impl Connector) -> Outcome {
+/// Runs a screen on an engine of another machine. It has the settings of this machine.
+fn run_over(
+    console: &mut Console,
+    runtime: &Runtime,
+    here: &ProjectLocator,
+    address: &SshAddress,
+) -> Result<Next, Failure> {
     let home = home()?;
     app::check_terminal()?;
     let settings = settings(console, here, &home)?.settings;
-    let runtime = runtime()?;
     let end = runtime.block_on(async {
         // Before the screen, so that ssh can ask for a password.
-        let handle = Handle::new(Remote::connect(connector, ClientKind::Screen, client_name()).await?);
+        let remote = Remote::connect(address.connector(), ClientKind::Screen, client_name()).await?;
+        let program = remote.welcome().program.clone();
+        let handle = Handle::new(remote);
         let (snapshot, _) = handle.subscribe().await?;
         let ProjectView { id, name, path, base_branch, .. } = snapshot.project;
         let (former, extra, created_at) = (Vec::new(), serde_json::Map::new(), SystemClock.now());
         let project = Project { id, name, path, base_branch, created_at, former, extra };
-        let mut screen = app::open(screen_options(&home, project, &settings))?;
+        let options = Options { host: Some(address.host()), ..screen_options(&home, project, &settings) };
+        let mut screen = app::open(options)?;
         screen.without_state_files();
+        // The engine there runs the program that is installed there.
+        tracing::info!(program, "joined the engine of another machine");
+        screen.set_engine_host(EngineHost::Joined { outdated: None });
         let end = screen.run(handle.clone()).await;
         handle.quit().await;
         Ok::<End, Failure>(end?)
     });
-    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     match end? {
-        End::Quit => Ok(0),
-        End::Stopped(code) | End::HungUp(code) => Ok(code),
-        End::SetUp { .. } | End::Switch(_) => Err(Fault::user("this works only on the machine of the project").into()),
+        End::Quit | End::Moved => Ok(Next::Exit(0)),
+        End::Stopped(code) | End::HungUp(code) => Ok(Next::Exit(code)),
+        End::Switch(project) => of_project(&home, project).map(Next::Show),
+        End::SwitchHost { host, path } => Ok(Next::Show(on_host(&host, &path)?)),
+        End::SetUp { .. } => Err(Fault::user("the set-up works only on the machine of the project").into()),
     }
 }
 
@@ -228,6 +338,9 @@ fn screen_options(home: &Home, project: Project, settings: &Settings) -> Options
             notify_bell: settings.notify.bell,
             ..app::Settings::default()
         },
+        client_name: client_name(),
+        hosts: settings.hosts.clone(),
+        host: None,
         notify: settings.notify.clone(),
         ids: IdSource::new(clock.clone()),
         clock,

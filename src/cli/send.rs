@@ -1,11 +1,14 @@
 //! `mxd send`, `mxd answer`, `mxd stop`. Messages and answers are delivered when the agents run.
 
+mod wait;
+
 use crate::base::{Fault, TaskId};
 use crate::cli::TASK_HELP;
 use crate::cli::console::{Console, Outcome as Exit};
 use crate::cli::locate::ProjectLocator;
 use crate::cli::open_engine::{EngineHost, find, one_command, one_command_on};
 use crate::cli::outcome::print;
+use crate::cli::shared_engine::client_name;
 use crate::cli::stdin;
 use crate::engine::command::{Command, Outgoing, StopScope};
 use crate::engine::snapshot::Snapshot;
@@ -21,6 +24,40 @@ pub struct SendArgs {
     /// The message. `-` reads it from stdin.
     #[arg(required = true)]
     text: Vec<String>,
+    /// When it reaches a busy agent.
+    #[arg(long, value_enum, default_value_t)]
+    mode: Mode,
+    /// Wait for the reply and print it.
+    #[arg(long)]
+    wait: bool,
+    /// Wait no longer than this many seconds.
+    #[arg(long, value_name = "SECONDS", requires = "wait")]
+    timeout: Option<u64>,
+    /// Print the reply as JSON.
+    #[arg(long, requires = "wait")]
+    json: bool,
+}
+
+/// When a message reaches a busy agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Mode {
+    /// At the next point of its turn.
+    #[default]
+    Steer,
+    /// When its turn is over.
+    Next,
+    /// Now: its turn is interrupted.
+    Interrupt,
+}
+
+impl From<Mode> for Delivery {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Steer => Self::Steer,
+            Mode::Next => Self::Next,
+            Mode::Interrupt => Self::Interrupt,
+        }
+    }
 }
 
 #[derive(clap::Args)]
@@ -43,9 +80,12 @@ pub struct StopArgs {
 
 pub fn send(console: &mut Console, here: &ProjectLocator, args: &SendArgs) -> Exit {
     let text = stdin::read_args(&args.text)?;
+    if args.wait {
+        return wait::send(console, here, args, text);
+    }
     let (outcome, host) = one_command_on(console, here, |snapshot| {
         let message = Outgoing { text, ..Outgoing::default() };
-        Ok(Command::Send { task: find(snapshot, &args.task)?, message, mode: Delivery::Steer })
+        Ok(Command::Send { task: find(snapshot, &args.task)?, message, mode: args.mode.into() })
     })?;
     print(
         console,
@@ -63,14 +103,15 @@ pub fn answer(console: &mut Console, here: &ProjectLocator, args: &AnswerArgs) -
     let (outcome, host) = one_command_on(console, here, |snapshot| {
         let (task, ask) = find_ask(snapshot, &args.ask)?;
         if !args.rule.is_empty() {
-            return Ok(Command::Answer { task, ask: ask.id, reply: AskReply::Rules(args.rule.clone()) });
+            let (reply, by) = (AskReply::Rules(args.rule.clone()), Some(client_name()));
+            return Ok(Command::Answer { task, ask: ask.id, reply, by });
         }
         // A number selects a choice. If the question has none, it is text.
         let reply = match words.trim().parse::<usize>() {
             Ok(number) if number >= 1 && !ask.choices.is_empty() => ask.reply_with_number(number),
             Ok(_) | Err(_) => AskReply::Text(words),
         };
-        Ok(Command::Answer { task, ask: ask.id, reply })
+        Ok(Command::Answer { task, ask: ask.id, reply, by: Some(client_name()) })
     })?;
     print(
         console,

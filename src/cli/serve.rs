@@ -2,10 +2,10 @@
 
 mod http;
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -19,9 +19,11 @@ use crate::cli::open_engine::{AgentStart, Overrides, check_model_access, engine_
 use crate::cli::shared_engine::{SharedEngine, Sharing, client_name, open_or_join};
 use crate::cli::signals::{SignalRequest, Signals};
 use crate::engine::Handle;
+use crate::engine::command::Command;
+use crate::engine::snapshot::Snapshot;
+use crate::model::{ClientKind, ClientView};
 use crate::process;
-use crate::serve::protocol::ClientKind;
-use crate::serve::{Remote, ServerInfo, ServerPlace, SocketConnector};
+use crate::serve::{Remote, ServerInfo, ServerPlace, SocketConnector, background};
 use crate::store::EngineLock;
 use http::{HttpArgs, TokenAction};
 
@@ -52,6 +54,14 @@ enum Action {
     ///
     /// Its agents stop, and resume next time.
     Stop,
+    /// Restart the process that serves this project with this program.
+    ///
+    /// Turns in progress finish first, and nothing is lost. Screens and pages reconnect.
+    Restart {
+        /// Interrupt turns in progress. They resume after the restart.
+        #[arg(long)]
+        now: bool,
+    },
     /// Print a unit that starts the server with your session.
     Unit {
         /// Print a launchd property list.
@@ -68,9 +78,15 @@ enum Action {
 }
 
 impl Args {
+    /// Returns the arguments that start this server again.
+    fn again(&self) -> Vec<String> {
+        let stay = self.stay.then(|| "--stay".to_owned());
+        stay.into_iter().chain(self.http.again()).collect()
+    }
+
     pub fn reach(&self) -> Reach {
         match &self.action {
-            None | Some(Action::Stop) => Reach::Changes,
+            None | Some(Action::Stop | Action::Restart { .. }) => Reach::Changes,
             Some(Action::Token { action }) => action.reach(),
             Some(Action::Status { .. } | Action::Unit { .. } | Action::Openapi) => Reach::Reads,
         }
@@ -84,6 +100,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
         Some(Action::Openapi) => http::openapi(console),
         Some(Action::Status { json }) => status(console, here, *json),
         Some(Action::Stop) => stop(console, here),
+        Some(Action::Restart { now }) => restart(console, here, *now),
         Some(Action::Unit { launchd }) => unit(console, here, *launchd || cfg!(target_os = "macos")),
     }
 }
@@ -115,6 +132,7 @@ fn serve(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
                 return Err(fault.into());
             }
         };
+        server.set_arguments(args.again())?;
         console.line(&format!("serving process {}", std::process::id()))?;
         if let Some(http) = &http {
             console.line(&format!("page {}", http.page_link()?))?;
@@ -127,7 +145,7 @@ fn serve(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
                 SignalRequest::Exit(code) => code,
                 SignalRequest::Interrupt => crate::cli::run::INTERRUPTED,
             },
-            () = handle.ended() => 0,
+            _ = handle.ended() => 0,
             () = until_unused(handle, server.connected()), if !stay => 0,
         };
         if let Some(http) = http {
@@ -175,6 +193,8 @@ struct Status<'a> {
     info: &'a ServerInfo,
     /// Whether it answers.
     answers: bool,
+    /// The screens and pages that are attached.
+    clients: &'a [ClientView],
 }
 
 fn status(console: &mut Console, here: &ProjectLocator, json: bool) -> Outcome {
@@ -189,15 +209,29 @@ fn status(console: &mut Console, here: &ProjectLocator, json: bool) -> Outcome {
         console.finish()?;
         return Ok(exit::PROBLEMS);
     };
-    let answers = runtime()?.block_on(async { join(&place, &located.folder.lock()).await.is_ok() });
+    let answer: Result<Snapshot, Fault> = runtime()?.block_on(async {
+        let engine = Handle::new(join(&place, &located.folder.lock()).await?);
+        let (snapshot, _) = engine.subscribe().await?;
+        Ok(snapshot)
+    });
+    let answers = answer.is_ok();
+    let clients = answer.map(|snapshot| snapshot.clients).unwrap_or_default();
     if json {
-        console.json(&Status { info: &info, answers })?;
+        console.json(&Status { info: &info, answers, clients: &clients })?;
     } else {
         let ServerInfo { pid, started, program, socket, .. } = &info;
         let since = Timestamp::to_seconds_string(*started);
         let state = if answers { "" } else { "; it does not answer" };
         console.line(&format!("process {pid}, mxd {program}, since {since}{state}"))?;
         console.line(&format!("socket {}", socket.display()))?;
+        for ClientView { name, kind, since, .. } in &clients {
+            let kind = match kind {
+                ClientKind::Screen => "screen",
+                ClientKind::Http => "page or program",
+                ClientKind::Command | ClientKind::Other => "program",
+            };
+            console.line(&format!("attached {name}, {kind}, since {}", since.to_seconds_string()))?;
+        }
     }
     console.finish()?;
     Ok(0)
@@ -215,8 +249,9 @@ fn stop(console: &mut Console, here: &ProjectLocator) -> Outcome {
     let place = ServerPlace::new(&located.folder, located.project.id);
     runtime()?.block_on(async {
         let remote = join(&place, &lock).await?;
-        remote.stop_engine().await?;
-        crate::engine::Port::ended(&remote).await;
+        let engine = Handle::new(remote);
+        engine.command(Command::Quit).await?;
+        engine.ended().await;
         Ok::<(), Fault>(())
     })?;
     console.line("stopped; the agents resume next time")?;
@@ -224,18 +259,54 @@ fn stop(console: &mut Console, here: &ProjectLocator) -> Outcome {
     Ok(0)
 }
 
+/// How often to look whether the process that served before is gone.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
+
+fn restart(console: &mut Console, here: &ProjectLocator, now: bool) -> Outcome {
+    let home = home()?;
+    let located = here.locate(&home)?;
+    let lock = located.folder.lock();
+    let Some(holder) = EngineLock::holder(&lock)? else {
+        return Err(Fault::user("no process serves this project").hint("`mxd serve` starts one").into());
+    };
+    let place = ServerPlace::new(&located.folder, located.project.id);
+    let info = place.info();
+    let arguments = info.as_ref().and_then(|info| info.arguments.clone()).unwrap_or_default();
+    let former = holder.map_or(0, |holder| holder.pid);
+    let runtime = runtime()?;
+    let pid = runtime.block_on(async {
+        match join(&place, &lock).await {
+            Ok(remote) => {
+                let engine = Handle::new(remote);
+                let (snapshot, _) = engine.subscribe().await?;
+                let working = snapshot.tasks.iter().filter(|task| task.is_working()).count();
+                engine.command(Command::HandOver { now }).await?;
+                if !now && working > 0 {
+                    let turns = crate::base::text::count(working, "turn", "turns");
+                    console.note(&format!("waiting for {turns} to finish; `mxd serve restart --now` interrupts them"));
+                }
+                engine.quit().await;
+            }
+            // It speaks another version of the protocol, or does not answer: its agents are interrupted.
+            Err(fault) => {
+                let pid = i32::try_from(former).ok().and_then(Pid::from_raw).filter(|_| info.is_some()).ok_or(fault)?;
+                kill_process(pid, Signal::TERM)
+                    .map_err(|error| Fault::environment(format!("cannot stop process {former}: {error}")))?;
+            }
+        }
+        while EngineLock::holder(&lock)?.is_some_and(|holder| holder.is_some_and(|holder| holder.pid == former)) {
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+        background::take_over(&located.folder, &located.project, former, &arguments).await
+    })?;
+    console.line(&format!("serving process {pid}"))?;
+    console.finish()?;
+    Ok(0)
+}
+
 async fn join(place: &ServerPlace, lock: &Path) -> Result<Remote, Fault> {
     let connector = SocketConnector::new(place.clone(), lock.to_owned());
     Remote::connect(connector, ClientKind::Command, client_name()).await
-}
-
-/// Starts `mxd serve` for a project in the background.
-pub fn start_in_background(project: &Path, logs: &Path) -> Result<(), Fault> {
-    let failed =
-        |error: std::io::Error| Fault::environment(format!("cannot start the engine in the background: {error}"));
-    let program = std::env::current_exe().map_err(failed)?;
-    let arguments = ["-C".into(), project.as_os_str().to_owned(), OsString::from("serve")];
-    process::start_detached(program.as_os_str(), &arguments, project, &logs.join("serve.log")).map_err(failed)
 }
 
 fn unit(console: &mut Console, here: &ProjectLocator, launchd: bool) -> Outcome {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::base::{Fault, ProjectId, Timestamp};
-use crate::cli::serve::start_in_background;
 use crate::config::paths::{Home, ProjectFolder};
+use crate::engine::update::EngineEnd;
 use crate::engine::{self, EngineOptions, Handle};
 use crate::model::Project;
 use crate::serve::protocol::ClientKind;
-use crate::serve::{Remote, Server, ServerPlace, SocketConnector};
+use crate::serve::{Remote, Server, ServerPlace, SocketConnector, background};
 use crate::store::EngineLock;
 
 /// How long to wait for a process that has the project but does not listen: another command, which is soon done.
@@ -34,13 +34,23 @@ pub enum SharedEngine {
     /// The engine of another process.
     Joined {
         handle: Handle,
+        /// The version of its program.
+        program: String,
     },
 }
 
 impl SharedEngine {
     pub fn handle(&self) -> &Handle {
         match self {
-            Self::Own { handle, .. } | Self::Joined { handle } => handle,
+            Self::Own { handle, .. } | Self::Joined { handle, .. } => handle,
+        }
+    }
+
+    /// Returns the number of clients of an engine of this process.
+    pub fn connected(&self) -> usize {
+        match self {
+            Self::Own { server: Some(server), .. } => *server.connected().borrow(),
+            Self::Own { server: None, .. } | Self::Joined { .. } => 0,
         }
     }
 
@@ -48,11 +58,18 @@ impl SharedEngine {
         matches!(self, Self::Joined { .. })
     }
 
-    /// Ends the engine if it is ours, after its clients have read the end. Leaves another one to itself.
-    pub async fn leave(self) {
+    /// Ends the engine if it is ours, after its clients have read the end. Leaves another one to itself. Returns how it
+    /// ended.
+    pub async fn leave(self) -> EngineEnd {
         match self {
-            Self::Own { handle, server: Some(server) } => server.end(&handle).await,
-            Self::Own { handle, server: None } | Self::Joined { handle } => handle.quit().await,
+            Self::Own { handle, server: Some(server) } => {
+                server.end(&handle).await;
+                handle.ended().await
+            }
+            Self::Own { handle, server: None } | Self::Joined { handle, .. } => {
+                handle.quit().await;
+                handle.ended().await
+            }
         }
     }
 }
@@ -73,7 +90,7 @@ pub async fn open_or_join(
             // It does not answer before it continues.
             Some(Some(holder)) if holder.is_suspended() => return Err(engine::refusal(&lock)),
             Some(_) => match join(&options, &lock, kind).await {
-                Ok(handle) => return Ok(SharedEngine::Joined { handle }),
+                Ok(joined) => return Ok(joined),
                 Err(fault) => fault,
             },
             None => match engine::open(options).await {
@@ -98,7 +115,7 @@ pub async fn open_or_join(
 }
 
 /// Joins the engine of the process that holds the lock.
-async fn join(options: &EngineOptions, lock: &Path, kind: ClientKind) -> Result<Handle, Fault> {
+async fn join(options: &EngineOptions, lock: &Path, kind: ClientKind) -> Result<SharedEngine, Fault> {
     let folder = options.home.project(options.project.id);
     let place = ServerPlace::new(&folder, options.project.id);
     if place.info().is_none() {
@@ -107,21 +124,31 @@ async fn join(options: &EngineOptions, lock: &Path, kind: ClientKind) -> Result<
     let connector = match kind {
         // If that process is killed, the screen goes on with a server in the background.
         ClientKind::Screen => connector(&folder, &options.project),
-        ClientKind::Command | ClientKind::Other => SocketConnector::new(place, lock.to_owned()),
+        ClientKind::Command | ClientKind::Http | ClientKind::Other => SocketConnector::new(place, lock.to_owned()),
     };
-    Remote::connect(connector, kind, client_name()).await.map(Handle::new)
+    connect(connector, kind).await
+}
+
+async fn connect(connector: SocketConnector, kind: ClientKind) -> Result<SharedEngine, Fault> {
+    let remote = Remote::connect(connector, kind, client_name()).await?;
+    let program = remote.welcome().program.clone();
+    Ok(SharedEngine::Joined { handle: Handle::new(remote), program })
 }
 
 /// Joins the engine of a project, and starts one in the background if nobody has it open.
-pub async fn join_or_start(folder: &ProjectFolder, project: &Project) -> Result<SharedEngine, Fault> {
-    let remote = Remote::connect(connector(folder, project), ClientKind::Screen, client_name()).await?;
-    Ok(SharedEngine::Joined { handle: Handle::new(remote) })
+pub async fn join_or_start(folder: &ProjectFolder, project: &Project, kind: ClientKind) -> Result<SharedEngine, Fault> {
+    connect(connector(folder, project), kind).await
+}
+
+/// Joins the engine of the process that takes over from this one. Starts one if there is none after a while.
+pub async fn rejoin(folder: &ProjectFolder, project: &Project) -> Result<SharedEngine, Fault> {
+    connect(connector(folder, project).waiting_for_another(), ClientKind::Screen).await
 }
 
 /// Returns a connector to the engine of a project, which starts one in the background if nobody has it open.
 pub fn connector(folder: &ProjectFolder, project: &Project) -> SocketConnector {
     let (path, logs) = (project.path.clone(), folder.logs());
-    let start = move || start_in_background(&path, &logs);
+    let start = move || background::start(&path, &logs, &[]);
     SocketConnector::new(ServerPlace::new(folder, project.id), folder.lock()).or_start(Box::new(start))
 }
 

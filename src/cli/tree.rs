@@ -1,9 +1,11 @@
 //! `mxd tree`: prints the task tree with status, cost, questions and unread messages.
 
+mod watch;
+
 use std::collections::BTreeMap;
 
 use crate::base::{MicroUsd, TaskId, text};
-use crate::cli::console::{Console, Outcome};
+use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::locate::ProjectLocator;
 use crate::cli::open_read_only::Viewer;
 use crate::cli::paint::{Span, Style};
@@ -17,24 +19,37 @@ pub struct Args {
     /// Print one JSON task per line.
     #[arg(long)]
     json: bool,
+    /// Print the tree again when it changes, until Ctrl-C.
+    ///
+    /// With --json, prints the tasks that changed.
+    #[arg(short, long)]
+    watch: bool,
 }
 
 pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
     let viewer = Viewer::open(console, here)?;
+    if args.watch {
+        watch::run(console, &viewer, args.json)?;
+        return Ok(0);
+    }
     let rows = viewer.list(console, async |handle| handle.tasks().await)?;
-    if rows.is_empty() && !args.json {
+    print(console, &rows, args.json)?;
+    console.finish()?;
+    Ok(0)
+}
+
+fn print(console: &mut Console, rows: &[TaskRow], json: bool) -> Result<(), Failure> {
+    if rows.is_empty() && !json {
         console.line("no tasks yet")?;
     }
     let nodes: Nodes<'_> = rows.iter().map(|row| (row.node.id, &row.node)).collect();
-    if args.json {
-        rows.iter().try_for_each(|row| console.json(row))?;
+    if json {
+        rows.iter().try_for_each(|row| console.json(row))
     } else if console.is_terminal() && !rows.is_empty() {
-        console.table(&table(&nodes, &rows))?;
+        console.table(&table(&nodes, rows))
     } else {
-        rows.iter().try_for_each(|row| console.line(&line(&nodes, row)))?;
+        rows.iter().try_for_each(|row| console.line(&line(&nodes, row)))
     }
-    console.finish()?;
-    Ok(0)
 }
 
 type Nodes<'a> = BTreeMap<TaskId, &'a TaskNode>;

@@ -191,6 +191,11 @@ impl ProjectFolder {
         self.root.join("screen.json")
     }
 
+    /// Locked by the screen that keeps the drafts, review comments and position.
+    pub fn screen_lock(&self) -> PathBuf {
+        self.root.join("screen.lock")
+    }
+
     /// Unsent drafts of messages.
     pub fn drafts(&self) -> PathBuf {
         self.root.join("drafts.json")

@@ -61,6 +61,9 @@ pub struct Settings {
     pub notify: Notify,
     #[serde(default)]
     pub serve: Serve,
+    /// Other machines, as ssh names them.
+    #[serde(default)]
+    pub hosts: Vec<String>,
     /// Number of sessions of closed tasks that gc keeps. `None` for all.
     pub session_keep: Option<u32>,
     pub durability: Durability,

@@ -178,6 +178,7 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "sessionKeep"
                 | "durability"
                 | "onHangup"
+                | "hosts"
                 | "serve"
         );
         assert_eq!(file.value(key.name).is_none(), refused, "{}", key.name);

@@ -76,6 +76,9 @@ pub enum Command {
         task: TaskId,
         ask: AskId,
         reply: AskReply,
+        /// The name of the client. See [`Command::signed`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// Create a task under `parent`, before one of its sub tasks or last.
     Create {
@@ -205,8 +208,26 @@ pub enum Command {
     },
     /// A command about files that needs no agent.
     Files(FileCommand),
+    /// End the engine for another process that takes over from the disk: turns in progress finish, and no other
+    /// begins.
+    HandOver {
+        /// Interrupt turns in progress. They resume in the other process.
+        #[serde(default)]
+        now: bool,
+    },
     /// Stop all runs and quit.
     Quit,
+}
+
+impl Command {
+    /// Returns the command with the name of the client that gives it, for what other clients see of it.
+    #[must_use]
+    pub fn signed(mut self, name: &str) -> Self {
+        if let Self::Answer { by, .. } = &mut self {
+            *by = Some(name.to_owned());
+        }
+        self
+    }
 }
 
 /// A command that the driver carries out without the machine.

@@ -51,7 +51,7 @@ use crate::engine::query::{TreeAnswer, TreeQuery};
 use crate::engine::review::Drift;
 use crate::engine::settings_files::SettingsFiles;
 use crate::engine::snapshot::{DiffStat, Snapshot};
-use crate::engine::update::{Notice, Update};
+use crate::engine::update::{EngineEnd, Notice, Update};
 use crate::engine::work_queries::TaskLocation;
 use crate::git::conflict_scan::ConflictScanner;
 use crate::git::{AgentGit, Worktrees};
@@ -60,7 +60,7 @@ use crate::model::event::Event;
 use crate::model::fold::SessionState;
 use crate::model::live_turn::LiveTurns;
 use crate::model::run::RunCommand;
-use crate::model::{Live, Project};
+use crate::model::{ClientView, Live, Project};
 use crate::process::environment::{GUARDED_MARKER, TASK_MARKER};
 use crate::process::{self, Environment};
 use crate::store::tree_file::TreeFile;
@@ -134,6 +134,7 @@ pub(in crate::engine) enum Incoming {
     /// The current profiles, or `None` if reading them failed.
     Profiles(Option<Profiles>),
     RecurringDue,
+    Clients(Vec<ClientView>),
     /// Ends the driver, even if runs are still stopping.
     QuitDeadline,
 }
@@ -222,6 +223,10 @@ pub(in crate::engine) struct Driver {
     /// The number of the last command.
     last_command: u64,
     quiet: bool,
+    /// Who is attached.
+    clients: Vec<ClientView>,
+    /// Another process takes over.
+    is_handing_over: bool,
     /// The deadline for quitting, or `None` if no quit was requested.
     quit_by: Option<Instant>,
     over: bool,
@@ -257,6 +262,8 @@ impl Driver {
             startup_notices,
             last_command: 0,
             quiet: false,
+            clients: Vec::new(),
+            is_handing_over: false,
             quit_by: None,
             over: false,
         }
@@ -268,7 +275,7 @@ impl Driver {
         plans: RecurringPlans,
         mut incoming: mpsc::UnboundedReceiver<Incoming>,
         mut agents: mpsc::UnboundedReceiver<AgentRequest>,
-    ) {
+    ) -> EngineEnd {
         self.step(boot);
         self.measure_all();
         self.load_plans(plans).await;
@@ -283,7 +290,7 @@ impl Driver {
                 else => break,
             }
         }
-        self.shut_down().await;
+        self.shut_down().await
     }
 
     fn on_incoming(&mut self, incoming: Incoming) {
@@ -321,8 +328,18 @@ impl Driver {
             Incoming::Live { task, batch } => self.publish_batch(task, batch),
             Incoming::Command { command: Command::Files(command), answer, .. } => self.on_file_command(command, answer),
             Incoming::Command { actor, command, answer } => {
-                if matches!(command, Command::Quit) {
-                    self.schedule_quit();
+                match command {
+                    Command::Quit => {
+                        self.is_handing_over = false;
+                        self.schedule_quit();
+                    }
+                    Command::HandOver { now } if self.quit_by.is_none() => {
+                        self.is_handing_over = true;
+                        if now {
+                            self.schedule_quit();
+                        }
+                    }
+                    _ => {}
                 }
                 self.on_request(EngineRequest::Command { actor, command, answer });
             }
@@ -355,13 +372,18 @@ impl Driver {
             Incoming::Plans(found) => self.on_plans_read(found),
             Incoming::Sessions(sessions) => self.on_sessions_read(sessions),
             Incoming::RecurringDue => self.recurring.stale = true,
+            Incoming::Clients(clients) => {
+                self.clients.clone_from(&clients);
+                self.ctx.feed.publish(&Update::Clients { clients });
+            }
             Incoming::QuitDeadline => self.over = true,
         }
     }
 
     /// Returns the current state. It is taken in the loop that publishes, so later updates continue exactly this.
     fn snapshot(&self) -> Snapshot {
-        Snapshot { live: self.live_turns.clone(), ..self.machine.snapshot() }
+        let (live, clients) = (self.live_turns.clone(), self.clients.clone());
+        Snapshot { live, clients, ..self.machine.snapshot() }
     }
 
     fn step(&mut self, input: Input) {
@@ -410,9 +432,9 @@ impl Driver {
     }
 
     /// Shuts everything down. The session of a run that did not stop in time is complete up to its last event.
-    async fn shut_down(mut self) {
+    async fn shut_down(mut self) -> EngineEnd {
         let states = self.take_states();
-        let Self { ctx, lock, runs, timers, diffs, conflict_scan, recurring, quit_by, .. } = self;
+        let Self { ctx, lock, runs, timers, diffs, conflict_scan, recurring, quit_by, is_handing_over, .. } = self;
         drop((runs, timers, diffs, conflict_scan, recurring));
         ctx.project_inbox.close();
         let now = Instant::now();
@@ -426,7 +448,8 @@ impl Driver {
             states.save(&at_exit);
         })
         .await;
-        ctx.feed.publish(&Update::Ended);
+        ctx.feed.publish(if is_handing_over { &Update::Moved } else { &Update::Ended });
         drop(lock);
+        if is_handing_over { EngineEnd::Moved } else { EngineEnd::Quit }
     }
 }

@@ -30,7 +30,7 @@ pub fn fake_engine(
 ) -> (Handle, Arc<Feed>) {
     let feed = Arc::new(Feed::default());
     let (incoming, mut requests) = mpsc::unbounded_channel();
-    let (_, ended) = watch::channel(false);
+    let (_, ended) = watch::channel(None);
     let (disk, folder) = (Arc::new(RealDisk), home.project(project.id));
     let sessions = Sessions::new(disk.clone(), folder.sessions());
     let queries = Queries {

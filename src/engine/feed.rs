@@ -153,7 +153,12 @@ impl Unread {
                 self.views.remove(task);
             }
             Update::Resync => self.views.clear(),
-            Update::Project { .. } | Update::Notice { .. } | Update::Quiet | Update::Ended => {}
+            Update::Project { .. }
+            | Update::Notice { .. }
+            | Update::Clients { .. }
+            | Update::Quiet
+            | Update::Moved
+            | Update::Ended => {}
         }
         self.updates.push_back(update);
     }
@@ -191,8 +196,10 @@ impl Unread {
             | Update::Event { .. }
             | Update::Project { .. }
             | Update::Notice { .. }
+            | Update::Clients { .. }
             | Update::Quiet
             | Update::Resync
+            | Update::Moved
             | Update::Ended) => Some(other),
         }
     }

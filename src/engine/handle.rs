@@ -23,10 +23,11 @@ use crate::engine::review::{
     DiffRequest, MergePreview, MergeTarget, ReviewMarks, RewindPreview, RewindScope, TaskDiff, TurnView,
 };
 use crate::engine::snapshot::Snapshot;
+use crate::engine::update::EngineEnd;
 use crate::engine::work_queries::TaskLocation;
-use crate::model::TaskNode;
 use crate::model::content::BlobId;
 use crate::model::search::{SearchQuery, SearchResults};
+use crate::model::{ClientView, TaskNode};
 
 /// A connection to an engine.
 pub trait Port: Send + Sync {
@@ -38,8 +39,19 @@ pub trait Port: Send + Sync {
     fn subscribe(&self) -> BoxFuture<'_, Result<(Snapshot, Watcher), Fault>>;
     /// Adds the current state to the queue of a watcher, at the position where it is current.
     fn add_snapshot(&self, slot: SnapshotSlot) -> BoxFuture<'_, Result<(), Fault>>;
+    /// Tells the engine who is attached. Only an engine in this process lists them.
+    fn set_clients(&self, _clients: Vec<ClientView>) {}
+    /// Ends an engine of this process, with all its agents. Leaves the engine of another process to itself.
+    fn leave(&self) -> BoxFuture<'_, ()> {
+        async move {
+            // Fails if the engine has ended already.
+            let _ = self.command(Command::Quit).await;
+            self.ended().await;
+        }
+        .boxed()
+    }
     /// Waits until the engine has ended.
-    fn ended(&self) -> BoxFuture<'_, ()>;
+    fn ended(&self) -> BoxFuture<'_, EngineEnd>;
 }
 
 /// The pages of a session. An error is the last item. Pages are read as fast as the receiver takes them.
@@ -168,23 +180,28 @@ impl Handle {
         expect_answer!(self.query(Query::Projects).await?, Projects)
     }
 
-    /// Stops all agents, saves everything and waits until the engine has ended.
+    /// Tells the engine who is attached.
+    pub fn set_clients(&self, clients: Vec<ClientView>) {
+        self.0.set_clients(clients);
+    }
+
+    /// Stops all agents of an engine in this process, saves everything and waits until it has ended. Leaves the engine
+    /// of another process to itself.
     pub async fn quit(&self) {
-        // Fails if the engine has ended already.
-        let _ = self.command(Command::Quit).await;
-        self.ended().await;
+        self.0.leave().await;
     }
 
     /// Waits until the engine has ended.
-    pub async fn ended(&self) {
-        self.0.ended().await;
+    pub async fn ended(&self) -> EngineEnd {
+        self.0.ended().await
     }
 }
 
 pub struct Local {
     pub(in crate::engine) incoming: mpsc::UnboundedSender<Incoming>,
     pub(in crate::engine) queries: Queries,
-    pub(in crate::engine) ended: watch::Receiver<bool>,
+    /// How the engine ended.
+    pub(in crate::engine) ended: watch::Receiver<Option<EngineEnd>>,
 }
 
 impl Local {
@@ -233,10 +250,17 @@ impl Port for Local {
         self.ask(|answer| Incoming::AddSnapshot { slot, answer }).boxed()
     }
 
-    fn ended(&self) -> BoxFuture<'_, ()> {
+    fn set_clients(&self, clients: Vec<ClientView>) {
+        // Fails if the engine has ended.
+        let _ = self.incoming.send(Incoming::Clients(clients));
+    }
+
+    fn ended(&self) -> BoxFuture<'_, EngineEnd> {
         let mut ended = self.ended.clone();
         async move {
-            let _ = ended.wait_for(|ended| *ended).await;
+            let ended = ended.wait_for(Option::is_some).await.ok().and_then(|end| *end);
+            // Without a value, its task was aborted.
+            ended.unwrap_or(EngineEnd::Quit)
         }
         .boxed()
     }

@@ -12,7 +12,7 @@ use crate::engine::feed::{Feed, SnapshotSlot, Watcher};
 use crate::engine::handle::{Handle, Pages, Port};
 use crate::engine::query::{Query, QueryAnswer};
 use crate::engine::snapshot::Snapshot;
-use crate::engine::update::Update;
+use crate::engine::update::{EngineEnd, Update};
 
 pub struct JsonPort(pub Handle);
 
@@ -67,7 +67,7 @@ impl Port for JsonPort {
         async { Err(Fault::internal("the test port adds no snapshots")) }.boxed()
     }
 
-    fn ended(&self) -> BoxFuture<'_, ()> {
+    fn ended(&self) -> BoxFuture<'_, EngineEnd> {
         self.0.ended().boxed()
     }
 }

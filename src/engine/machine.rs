@@ -104,7 +104,7 @@ pub struct Machine {
     queue: Vec<TaskId>,
     /// Cost since the start, including deleted tasks.
     spent: MicroUsd,
-    quitting: bool,
+    leaving: Option<Leaving>,
     ended: bool,
     last_effect: u64,
     changed: BTreeSet<TaskId>,
@@ -113,6 +113,14 @@ pub struct Machine {
     known_waits: views::KnownWaits,
     policies: PolicyState,
     out: Vec<Effect>,
+}
+
+/// How the engine is coming to its end. Nothing is started meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    /// Turns in progress finish, for the process that takes over.
+    HandingOver,
+    Quitting,
 }
 
 /// The runtime state of a task: everything besides its node in the tree.
@@ -222,7 +230,7 @@ impl Machine {
             timed: BTreeSet::new(),
             queue: Vec::new(),
             spent: MicroUsd::ZERO,
-            quitting: false,
+            leaving: None,
             ended: false,
             last_effect: 0,
             changed: BTreeSet::new(),

@@ -211,7 +211,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
     machine.set_backend(backend.name(), backend.capabilities());
     let (recurring, plans) = open_recurring(&ctx.project.path, hold, incoming.clone()).await;
     machine.set_timed(plans.timed());
-    let (ended_sender, ended) = watch::channel(false);
+    let (ended_sender, ended) = watch::channel(None);
     let heads = summaries.iter().filter_map(|(task, summary)| Some((*task, summary.head?))).collect();
     let sessions = summaries.into_iter().map(|(task, summary)| (task, summary.state)).collect();
     let mut startup_notices: Vec<Notice> =
@@ -221,8 +221,8 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
     }
     let driver = Driver::new(machine, ctx, backend, lock, heads, recurring, startup_notices);
     tokio::spawn(async move {
-        driver.run(Input::Boot { sessions }, plans, inbox, agent_requests).await;
-        let _ = ended_sender.send(true);
+        let end = driver.run(Input::Boot { sessions }, plans, inbox, agent_requests).await;
+        let _ = ended_sender.send(Some(end));
     });
     project_inbox.open().await;
     Ok(Handle::new(Local { incoming, queries, ended }))

@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use crate::base::{Clock as _, Fault, IdSource, ProjectId, SystemClock};
 use crate::config::paths::Home;
+use crate::engine::queries;
+use crate::engine::query::ProjectEntry;
 use crate::git::discover::RepoLocation;
 use crate::git::worktree::repair_links;
 use crate::model::Project;
@@ -33,6 +35,11 @@ pub enum RepositoryStatus {
     /// The repository is a copy of this project's repository and has no project itself.
     Copy(Box<Project>),
     Unknown,
+}
+
+/// Returns the projects of a data folder, with what waits for the user there. Reads files.
+pub fn entries(home: &Home) -> Result<Vec<ProjectEntry>, Fault> {
+    queries::projects(home)
 }
 
 pub fn registry(home: &Home) -> Registry {

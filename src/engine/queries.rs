@@ -28,7 +28,7 @@ use crate::store::chain::Damage;
 use crate::store::registry::Registry;
 use crate::store::scan::CHUNK;
 use crate::store::tree_file::TreeFile;
-use crate::store::{Blobs, EngineLock, RealDisk, Sessions, StoreError};
+use crate::store::{Blobs, EngineLock, RealDisk, Sessions, StateCache, StoreError};
 
 /// How many files are considered when completing a path.
 const MAX_FILES: usize = 50_000;
@@ -243,14 +243,28 @@ fn matching_files(folder: &Path, words: &str, limit: usize) -> Vec<String> {
     hits.into_iter().map(|hit| paths[hit.index].clone()).collect()
 }
 
-fn projects(home: &Home) -> Result<Vec<ProjectEntry>, Fault> {
-    let entry = |project: Project| ProjectEntry {
-        id: project.id,
-        name: project.name,
-        path: project.path.display().to_string(),
-        open: EngineLock::holder(&home.project(project.id).lock()).is_ok_and(|holder| holder.is_some()),
+/// Returns the projects of a data folder, with what waits for the user. Reads files.
+pub fn projects(home: &Home) -> Result<Vec<ProjectEntry>, Fault> {
+    let entry = |project: Project| {
+        let folder = home.project(project.id);
+        ProjectEntry {
+            id: project.id,
+            name: project.name,
+            path: project.path.display().to_string(),
+            open: EngineLock::holder(&folder.lock()).is_ok_and(|holder| holder.is_some()),
+            waiting: open_asks(&folder),
+        }
     };
     Ok(Registry::new(Arc::new(RealDisk), home.projects()).list()?.into_iter().map(entry).collect())
+}
+
+/// Returns the number of open questions of a project, as far as its files can be read.
+fn open_asks(folder: &ProjectFolder) -> usize {
+    let Ok(Some(loaded)) = TreeFile::new(Arc::new(RealDisk), folder.tree()).load() else { return 0 };
+    let sessions = Sessions::new(Arc::new(RealDisk), folder.sessions());
+    let mut cache = StateCache::load(Arc::new(RealDisk), folder.digests());
+    let count = |task| cache.summary(&sessions, task).map_or(0, |summary| summary.state.asks.len());
+    loaded.tree.all().map(|node| node.id).map(count).sum()
 }
 
 /// Runs `work` on a blocking thread.

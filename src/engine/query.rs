@@ -219,7 +219,11 @@ pub struct ProjectEntry {
     pub name: String,
     pub path: String,
     /// Whether a process has opened it.
+    #[serde(default)]
     pub open: bool,
+    /// Number of open questions.
+    #[serde(default)]
+    pub waiting: usize,
 }
 
 /// Bytes, serialised as base64.

@@ -23,7 +23,7 @@ use crate::engine::handle::{Handle, Pages, Port};
 use crate::engine::queries::Queries;
 use crate::engine::query::{Query, QueryAnswer};
 use crate::engine::snapshot::Snapshot;
-use crate::engine::update::Update;
+use crate::engine::update::{EngineEnd, Update};
 use crate::engine::work_queries::LazyReader;
 use crate::model::Project;
 use crate::store::lock::LockError;
@@ -124,10 +124,11 @@ impl Port for ReadOnly {
         .boxed()
     }
 
-    fn ended(&self) -> BoxFuture<'_, ()> {
+    fn ended(&self) -> BoxFuture<'_, EngineEnd> {
         let mut ended = self.ended.subscribe();
         async move {
             let _ = ended.wait_for(|ended| *ended).await;
+            EngineEnd::Quit
         }
         .boxed()
     }

@@ -15,7 +15,7 @@ use crate::model::live::Activity;
 use crate::model::live_turn::LiveTurns;
 use crate::model::message::Message;
 use crate::model::task::TaskNode;
-use crate::model::{Ask, Project};
+use crate::model::{Ask, ClientView, Project};
 
 /// A project as a front end shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -30,6 +30,9 @@ pub struct Snapshot {
     /// What agents have streamed and no session has yet. The updates that follow continue it.
     #[serde(default, skip_serializing_if = "LiveTurns::is_empty")]
     pub live: LiveTurns,
+    /// The clients that are attached, in order of arrival.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientView>,
 }
 
 impl Snapshot {

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 
 use crate::base::TaskId;
 use crate::engine::snapshot::{ProjectView, TaskView};
-use crate::model::Live;
 use crate::model::event::Event;
+use crate::model::{ClientView, Live};
 
 /// One change to a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -47,7 +47,21 @@ pub enum Update {
     Quiet,
     /// Updates were dropped: take a new snapshot and read transcripts again.
     Resync,
+    /// The clients that are attached, in order of arrival.
+    Clients {
+        clients: Vec<ClientView>,
+    },
+    /// Another process takes over the project. There are no more updates.
+    Moved,
     Ended,
+}
+
+/// How an engine ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineEnd {
+    Quit,
+    /// Another process takes over: see [`crate::engine::command::Command::HandOver`].
+    Moved,
 }
 
 /// The fields of all updates as raw JSON. An event keeps the exact text of fields that it does not know, which the
@@ -60,6 +74,7 @@ struct Fields {
     live: Option<Box<RawValue>>,
     project: Option<Box<RawValue>>,
     notice: Option<Box<RawValue>>,
+    clients: Option<Box<RawValue>>,
 }
 
 fn field<T: DeserializeOwned, E: de::Error>(name: &'static str, raw: Option<Box<RawValue>>) -> Result<T, E> {
@@ -69,7 +84,7 @@ fn field<T: DeserializeOwned, E: de::Error>(name: &'static str, raw: Option<Box<
 
 impl<'de> Deserialize<'de> for Update {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Fields { update, task, event, live, project, notice } = Fields::deserialize(deserializer)?;
+        let Fields { update, task, event, live, project, notice, clients } = Fields::deserialize(deserializer)?;
         Ok(match update.as_str() {
             "task" => Self::Task { task: field("task", task)? },
             "removed" => Self::Removed { task: field("task", task)? },
@@ -79,6 +94,8 @@ impl<'de> Deserialize<'de> for Update {
             "notice" => Self::Notice { notice: field("notice", notice)? },
             "quiet" => Self::Quiet,
             "resync" => Self::Resync,
+            "clients" => Self::Clients { clients: field("clients", clients)? },
+            "moved" => Self::Moved,
             "ended" => Self::Ended,
             other => return Err(de::Error::custom(format!("unknown update \"{other}\""))),
         })

@@ -280,9 +280,11 @@ impl Ask {
             AskReply::Choice(id) => {
                 let text = self.choice(&id)?.label.clone();
                 let rules = self.rules_of(&id);
-                Some(Answer { text, choice: Some(Chosen::Id(id)), by, rules, cause: None })
+                Some(Answer { text, choice: Some(Chosen::Id(id)), by, rules, cause: None, client: None })
             }
-            AskReply::Text(text) => Some(Answer { text, choice: None, by, rules: Vec::new(), cause: None }),
+            AskReply::Text(text) => {
+                Some(Answer { text, choice: None, by, rules: Vec::new(), cause: None, client: None })
+            }
             AskReply::Rules(rules) => {
                 let (Subject::Permission(_), false) = (&self.subject, rules.is_empty()) else { return None };
                 Some(Answer {
@@ -291,6 +293,7 @@ impl Ask {
                     by,
                     rules,
                     cause: None,
+                    client: None,
                 })
             }
         }
@@ -324,6 +327,9 @@ pub struct Answer {
     /// The rule or mode that decided instead of the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<PermissionCause>,
+    /// The name of the client through which the user answered, if it gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
 }
 
 /// A choice in an answer.

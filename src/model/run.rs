@@ -18,6 +18,9 @@ pub enum RunCommand {
     Background { call: String },
     /// Kill a background process.
     Kill { process: String },
+    /// End the run as soon as the turn in progress, with its tool calls and background processes, is over. No other
+    /// turn begins.
+    WrapUp,
     /// End the run.
     Teardown(InterruptReason),
 }

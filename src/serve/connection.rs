@@ -64,6 +64,7 @@ pub(super) async fn serve(
     if let Some(hello) = greet(&service, &mut reader, &out).await {
         service.connected.send_modify(|count| *count += 1);
         let _leaving = Leaving(&service);
+        let _attached = service.stream.presence().attach(hello.kind, &hello.name);
         let mut connection = Connection {
             service: &service,
             peer,
@@ -139,7 +140,7 @@ fn other_version(hello: &Hello) -> Fault {
         "this project is open in mxd {ours} (protocol {}), and mxd {theirs} speaks protocol {}",
         VERSION.major, hello.version.major
     ))
-    .hint("quit the other mxd; its agents resume next time")
+    .hint("`mxd serve restart` of the newer one moves its agents over")
 }
 
 /// Finished frames on their way to the client.
@@ -233,12 +234,10 @@ impl Connection<'_> {
             }
             while self.tasks.try_join_next().is_some() {}
         };
-        if goodbye == Goodbye::Ended {
-            // The subscriptions end with the last update of the engine.
-            let subscriptions = std::mem::take(&mut self.subscriptions).into_values();
-            let _ = tokio::time::timeout(LAST_UPDATES, futures::future::join_all(subscriptions)).await;
-            let _ = tokio::time::timeout(LAST_UPDATES, async { while self.tasks.join_next().await.is_some() {} }).await;
-        }
+        // The subscriptions end with the last update of the engine.
+        let subscriptions = std::mem::take(&mut self.subscriptions).into_values();
+        let _ = tokio::time::timeout(LAST_UPDATES, futures::future::join_all(subscriptions)).await;
+        let _ = tokio::time::timeout(LAST_UPDATES, async { while self.tasks.join_next().await.is_some() {} }).await;
         let _ = tokio::time::timeout(LAST_UPDATES, self.out.send(ServerFrame::Goodbye(goodbye))).await;
     }
 
@@ -290,6 +289,7 @@ impl Connection<'_> {
             return self.refuse(id, guard::refusal()).await;
         }
         let (service, client) = (Arc::clone(self.service), self.hello.client);
+        let command = command.signed(&self.hello.name);
         let pending = self.service.outcomes.run(client, id, answered_below, move || {
             let of_other_life = first.is_some_and(|first| first != service.epoch());
             let handle = service.handle.clone();
@@ -357,6 +357,11 @@ async fn send_updates(id: RequestId, mut subscription: Subscription, out: &Out) 
         let mut frames = Vec::new();
         let mut is_over = false;
         for NumberedUpdate { seq, update, json } in &batch {
+            is_over = matches!(**update, Update::Resync | Update::Moved | Update::Ended);
+            if matches!(**update, Update::Moved) {
+                // The connection ends with a goodbye that says so, and the client resumes elsewhere.
+                break;
+            }
             let before = format!("{{\"update\":{{\"id\":{id},\"seq\":{seq},\"update\":");
             match frame::join(&[before.as_bytes(), json, b"}}"]) {
                 Ok(frame) => frames.extend(frame),
@@ -365,7 +370,6 @@ async fn send_updates(id: RequestId, mut subscription: Subscription, out: &Out) 
                     return out.send(ServerFrame::Update { id, seq: *seq, update: Update::Resync }).await;
                 }
             }
-            is_over = matches!(**update, Update::Resync | Update::Ended);
             if is_over {
                 break;
             }

@@ -46,6 +46,9 @@ pub trait Connector: Send + 'static {
     fn connect(&mut self) -> BoxFuture<'_, Result<Connection, ConnectError>>;
     /// Called when a connection was greeted.
     fn on_connected(&mut self) {}
+    /// Called when the server said that another process takes over. `may_start` is false if that process is somebody
+    /// else's to start.
+    fn on_moved(&mut self, _may_start: bool) {}
     /// How long to try again. `None` for ever.
     fn patience(&self) -> Option<Duration>;
 }
@@ -78,6 +81,12 @@ impl SocketConnector {
         Self { starter: Some(starter), ..self }
     }
 
+    /// Lets somebody else start the server first.
+    pub fn waiting_for_another(mut self) -> Self {
+        self.on_moved(false);
+        self
+    }
+
     async fn try_connect(&mut self) -> Result<Connection, ConnectError> {
         let gone = |error: &dyn std::fmt::Display| ConnectError::Gone(Fault::environment(error.to_string()));
         match self.place.connect().await {
@@ -104,6 +113,10 @@ impl SocketConnector {
 impl Connector for SocketConnector {
     fn connect(&mut self) -> BoxFuture<'_, Result<Connection, ConnectError>> {
         self.try_connect().boxed()
+    }
+
+    fn on_moved(&mut self, may_start: bool) {
+        self.started = (!may_start).then(Instant::now);
     }
 
     fn patience(&self) -> Option<Duration> {

@@ -24,7 +24,6 @@ mod scope;
 mod session;
 mod sse;
 pub mod tokens;
-mod wait;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -30,6 +30,9 @@ pub struct ServerInfo {
     pub program: String,
     pub version: Version,
     pub socket: PathBuf,
+    /// The arguments of its `mxd serve`, to start it again. `None` if it is another command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<String>>,
     /// Where it serves HTTP, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpInfo>,
@@ -90,6 +93,7 @@ impl ServerPlace {
             program: program_version().to_owned(),
             version: VERSION,
             socket: socket.clone(),
+            arguments: None,
             http: None,
         };
         let text = serde_json::to_vec(&info).map_err(|error| Fault::internal(error.to_string()))?;
@@ -156,13 +160,13 @@ fn file_id(path: &Path) -> Option<(u64, u64)> {
 }
 
 impl ServerFiles {
-    /// Adds where the server speaks HTTP.
-    pub(super) fn set_http(&self, http: HttpInfo) -> Result<(), Fault> {
+    /// Changes what `serve.json` says about this server.
+    pub(super) fn update(&self, change: impl FnOnce(&mut ServerInfo)) -> Result<(), Fault> {
         let unreadable =
             |error: &dyn std::fmt::Display| Fault::environment(format!("cannot read {}: {error}", self.info.display()));
         let text = std::fs::read(&self.info).map_err(|error| unreadable(&error))?;
         let mut info: ServerInfo = serde_json::from_slice(&text).map_err(|error| unreadable(&error))?;
-        info.http = Some(http);
+        change(&mut info);
         let text = serde_json::to_vec(&info).map_err(|error| Fault::internal(error.to_string()))?;
         publish(&self.info, &text)
             .map_err(|error| Fault::environment(format!("cannot write {}: {error}", self.info.display())))
@@ -186,6 +190,15 @@ impl ServerFiles {
 /// Returns the version of this program.
 pub fn program_version() -> &'static str {
     env!("MXD_VERSION")
+}
+
+/// Returns true if a version of the program is older than another. Versions that cannot be read are not.
+pub fn is_older(version: &str, than: &str) -> bool {
+    let numbers = |version: &str| {
+        let version = version.split([' ', '-', '+']).next().unwrap_or_default();
+        version.split('.').map(|number| number.parse::<u64>().ok()).collect::<Option<Vec<_>>>()
+    };
+    numbers(version).zip(numbers(than)).is_some_and(|(version, than)| version < than)
 }
 
 fn fits(path: &Path) -> bool {

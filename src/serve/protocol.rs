@@ -12,10 +12,11 @@ use crate::base::{Fault, ProjectId, TaskId};
 use crate::engine::command::{Command, Outcome};
 use crate::engine::query::{Page, Query, QueryAnswer};
 use crate::engine::snapshot::Snapshot;
-use crate::engine::update::Update;
+use crate::engine::update::{EngineEnd, Update};
+pub use crate::model::ClientKind;
 
 /// The version of the protocol that this program speaks.
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 /// A version of the protocol. A different minor version only adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,17 +61,6 @@ pub type RequestId = u64;
 pub struct Position {
     pub epoch: Epoch,
     pub seq: u64,
-}
-
-/// What a client is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClientKind {
-    Screen,
-    Command,
-    /// A program that this version does not know.
-    #[serde(other)]
-    Other,
 }
 
 /// The first frame of a client.
@@ -195,6 +185,15 @@ pub enum Goodbye {
     Ended,
     /// Another process takes over the project; connect again.
     Moved,
+}
+
+impl From<EngineEnd> for Goodbye {
+    fn from(end: EngineEnd) -> Self {
+        match end {
+            EngineEnd::Quit => Self::Ended,
+            EngineEnd::Moved => Self::Moved,
+        }
+    }
 }
 
 /// A frame of a server.

@@ -15,6 +15,7 @@ use crate::engine::feed::{SnapshotSlot, Watcher};
 use crate::engine::handle::{Pages, Port};
 use crate::engine::query::{Page, Query, QueryAnswer};
 use crate::engine::snapshot::Snapshot;
+use crate::engine::update::EngineEnd;
 use link::Link;
 
 /// What the port asks of its link.
@@ -70,11 +71,6 @@ impl Remote {
         &self.welcome
     }
 
-    /// Ends the engine itself, and with it all its clients.
-    pub async fn stop_engine(&self) -> Result<(), Fault> {
-        self.ask(|answer| LinkRequest::Command { command: Box::new(Command::Quit), answer }).await?.map(drop)
-    }
-
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> LinkRequest) -> Result<T, Fault> {
         let (answer, result) = oneshot::channel();
         self.requests.send(request(answer)).map_err(|_| has_ended())?;
@@ -84,15 +80,7 @@ impl Remote {
 
 impl Port for Remote {
     fn command(&self, command: Command) -> BoxFuture<'_, Result<Outcome, Fault>> {
-        async move {
-            if command == Command::Quit {
-                // A front end that ends takes only its own engine with it.
-                let _ = self.requests.send(LinkRequest::Detach);
-                return Ok(Outcome::Done);
-            }
-            self.ask(|answer| LinkRequest::Command { command: Box::new(command), answer }).await?
-        }
-        .boxed()
+        async move { self.ask(|answer| LinkRequest::Command { command: Box::new(command), answer }).await? }.boxed()
     }
 
     fn query(&self, query: Query) -> BoxFuture<'_, Result<QueryAnswer, Fault>> {
@@ -114,9 +102,23 @@ impl Port for Remote {
         async { Err(Fault::internal("a server does not serve the engine of another server")) }.boxed()
     }
 
-    fn ended(&self) -> BoxFuture<'_, ()> {
+    fn leave(&self) -> BoxFuture<'_, ()> {
+        async move {
+            // Fails if the link has ended.
+            let _ = self.requests.send(LinkRequest::Detach);
+            self.ended().await;
+        }
+        .boxed()
+    }
+
+    /// An engine that moves is followed, so it does not end here.
+    fn ended(&self) -> BoxFuture<'_, EngineEnd> {
         let mut ended = self.ended.clone();
-        async move { drop(ended.wait_for(|ended| *ended).await) }.boxed()
+        async move {
+            drop(ended.wait_for(|ended| *ended).await);
+            EngineEnd::Quit
+        }
+        .boxed()
     }
 }
 

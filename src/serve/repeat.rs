@@ -43,6 +43,7 @@ pub fn repeat(command: &Command) -> Repeat {
         | Command::Kill { .. }
         | Command::CancelMerge { .. }
         | Command::Verify { .. }
+        | Command::HandOver { .. }
         | Command::Quit
         | Command::Files(
             FileCommand::MarkSeen { .. }
@@ -97,7 +98,7 @@ pub(super) async fn carry_out(handle: &Handle, client: ClientId, command: Comman
                 None => handle.command(command).await,
             }
         }
-        (Repeat::LookForAnswer, Command::Answer { task, ask, reply }) => {
+        (Repeat::LookForAnswer, Command::Answer { task, ask, reply, .. }) => {
             let found = find(handle, *task, client, |body| match body {
                 Body::AskAnswered(answered) if answered.id == *ask => Some(answered.answer.clone()),
                 _ => None,

@@ -54,10 +54,17 @@ async fn an_answer_that_is_in_the_session_is_not_given_again() {
     let (port, ids, client) = (FakePort::default(), ids(), ClientId::fresh());
     let handle = Handle::new(port.clone());
     let [answered, open] = [(); 2].map(|()| AskId::fresh(&ids));
-    let answer = Answer { text: "Yes".to_owned(), choice: None, by: AnsweredBy::User, rules: Vec::new(), cause: None };
+    let answer = Answer {
+        text: "Yes".to_owned(),
+        choice: None,
+        by: AnsweredBy::User,
+        rules: Vec::new(),
+        cause: None,
+        client: None,
+    };
     port.events.lock().unwrap().push(event(&ids, AskAnswered { id: answered, answer }));
     let task = port.snapshot.root;
-    let reply = |ask, text: &str| Command::Answer { task, ask, reply: AskReply::Text(text.to_owned()) };
+    let reply = |ask, text: &str| Command::Answer { task, ask, reply: AskReply::Text(text.to_owned()), by: None };
     assert_eq!(carry_out(&handle, client, reply(answered, "Yes")).await, Ok(Outcome::Done));
     assert_eq!(port.commands.lock().unwrap().len(), 0);
     // Another one was faster: the engine refuses it. Nobody has answered the other question.

@@ -145,8 +145,8 @@ impl Batch {
                 }
             }
             Update::Event { task, .. } | Update::Removed { task } => drop(self.views.remove(task)),
-            Update::Resync | Update::Ended => self.views.clear(),
-            Update::Project { .. } | Update::Notice { .. } | Update::Quiet => {}
+            Update::Resync | Update::Moved | Update::Ended => self.views.clear(),
+            Update::Project { .. } | Update::Notice { .. } | Update::Clients { .. } | Update::Quiet => {}
         }
         self.updates.push(Pending { seq, update: Arc::clone(&entry.update), json: Some(entry.json.clone()) });
     }

@@ -86,7 +86,12 @@ impl Server {
 
     /// Writes into `serve.json` where this process serves HTTP.
     pub fn set_http(&self, http: HttpInfo) -> Result<(), Fault> {
-        self.files.as_ref().map_or(Ok(()), |files| files.set_http(http))
+        self.files.as_ref().map_or(Ok(()), |files| files.update(|info| info.http = Some(http)))
+    }
+
+    /// Writes into `serve.json` with which arguments `mxd serve` was started.
+    pub fn set_arguments(&self, arguments: Vec<String>) -> Result<(), Fault> {
+        self.files.as_ref().map_or(Ok(()), |files| files.update(|info| info.arguments = Some(arguments)))
     }
 
     /// Returns the stream of updates that the clients share.
@@ -108,12 +113,12 @@ impl Server {
         self.service.serve(Peer::User, reader, writer);
     }
 
-    /// Ends the engine. Clients read its last updates first.
+    /// Ends the engine, unless it has ended. Clients read its last updates first.
     pub async fn end(self, handle: &Handle) {
         // Before the engine gives up the project's lock, so that nobody finds a socket of a former owner.
         self.stop_listening();
         handle.quit().await;
-        self.close(Goodbye::Ended).await;
+        self.close(handle.ended().await.into()).await;
     }
 
     /// Stops listening, tells all clients why, and waits a moment until they have read it.
@@ -176,9 +181,9 @@ async fn accept(service: Arc<Service>, listener: UnixListener, home: Home) {
 
 /// Tells the clients when the engine has ended by itself, for example because a client asked for it.
 async fn close_with_engine(handle: Handle, files: Arc<ServerFiles>, closing: watch::Sender<Option<Goodbye>>) {
-    handle.ended().await;
+    let goodbye = Goodbye::from(handle.ended().await);
     files.remove();
-    closing.send_if_modified(|why| why.replace(why.unwrap_or(Goodbye::Ended)).is_none());
+    closing.send_if_modified(|why| why.replace(why.unwrap_or(goodbye)).is_none());
 }
 
 /// Returns who is at the other end. `None` for another user, or if the system does not tell.

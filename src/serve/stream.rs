@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::presence::Presence;
 use super::protocol::{Epoch, Position};
 use super::ring::{Lagged, NumberedUpdate, Ring};
 use crate::base::Fault;
@@ -33,6 +34,7 @@ pub struct Stream {
     /// The number of the last update.
     last: watch::Sender<u64>,
     subscriptions: AtomicUsize,
+    presence: Arc<Presence>,
 }
 
 #[derive(Default)]
@@ -62,11 +64,17 @@ impl Drop for Subscription {
 impl Stream {
     pub fn new(handle: Handle, epoch: Epoch) -> Arc<Self> {
         let (last, _) = watch::channel(0);
-        Arc::new(Self { handle, epoch, state: Mutex::default(), last, subscriptions: AtomicUsize::new(0) })
+        let (presence, state, subscriptions) = (Presence::new(handle.clone()), Mutex::default(), AtomicUsize::new(0));
+        Arc::new(Self { handle, epoch, state, last, subscriptions, presence })
     }
 
     pub fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    /// Returns the list of who is attached.
+    pub fn presence(&self) -> &Arc<Presence> {
+        &self.presence
     }
 
     /// Returns the current state, and a reader of all later updates.
@@ -155,7 +163,7 @@ impl Stream {
         for item in std::iter::once(item).chain(more) {
             match item {
                 FeedItem::Update(update) => {
-                    ended |= matches!(update, Update::Ended);
+                    ended |= matches!(update, Update::Moved | Update::Ended);
                     state.ring.push(update);
                 }
                 FeedItem::Snapshot(snapshot) => {

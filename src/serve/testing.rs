@@ -12,10 +12,11 @@ use crate::engine::feed::{Feed, SnapshotSlot, Watcher};
 use crate::engine::handle::{Pages, Port};
 use crate::engine::query::{Page, Query, QueryAnswer};
 use crate::engine::snapshot::{ProjectView, Snapshot, TaskView};
-use crate::model::Project;
+use crate::engine::update::EngineEnd;
 use crate::model::event::Event;
 use crate::model::live_turn::LiveTurns;
 use crate::model::task::TaskNode;
+use crate::model::{ClientView, Project};
 
 #[derive(Clone)]
 pub struct FakePort {
@@ -27,6 +28,8 @@ pub struct FakePort {
     /// The events of every session.
     pub events: Arc<Mutex<Vec<Event>>>,
     pub ended: watch::Sender<bool>,
+    /// The last list of attached clients.
+    pub clients: Arc<Mutex<Vec<ClientView>>>,
 }
 
 impl Default for FakePort {
@@ -48,9 +51,18 @@ impl Default for FakePort {
             tasks: vec![root],
             quiet: true,
             live: LiveTurns::default(),
+            clients: Vec::new(),
         };
         let (ended, _) = watch::channel(false);
-        Self { feed: Arc::default(), commands: Arc::default(), gate: None, snapshot, events: Arc::default(), ended }
+        Self {
+            feed: Arc::default(),
+            commands: Arc::default(),
+            gate: None,
+            snapshot,
+            events: Arc::default(),
+            ended,
+            clients: Arc::default(),
+        }
     }
 }
 
@@ -106,8 +118,16 @@ impl Port for FakePort {
         async { Ok(()) }.boxed()
     }
 
-    fn ended(&self) -> BoxFuture<'_, ()> {
+    fn set_clients(&self, clients: Vec<ClientView>) {
+        *self.clients.lock().unwrap() = clients;
+    }
+
+    fn ended(&self) -> BoxFuture<'_, EngineEnd> {
         let mut ended = self.ended.subscribe();
-        async move { drop(ended.wait_for(|ended| *ended).await) }.boxed()
+        async move {
+            drop(ended.wait_for(|ended| *ended).await);
+            EngineEnd::Quit
+        }
+        .boxed()
     }
 }

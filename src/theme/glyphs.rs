@@ -19,6 +19,8 @@ pub struct Glyphs {
     pub name: &'static str,
     /// The sign of the wordmark.
     pub brand: &'static str,
+    /// Several clients on one engine.
+    pub clients: &'static str,
     /// The root task.
     pub root: &'static str,
     pub draft: &'static str,
@@ -80,6 +82,7 @@ impl Glyphs {
     pub const UNICODE: Self = Self {
         name: "unicode",
         brand: "▚",
+        clients: "⧉",
         root: "◆",
         draft: "◌",
         pending: "○",
@@ -133,6 +136,7 @@ impl Glyphs {
     pub const ASCII: Self = Self {
         name: "ascii",
         brand: "%",
+        clients: "&",
         root: "#",
         draft: ".",
         pending: "o",
@@ -204,6 +208,7 @@ impl Glyphs {
         let spark = self.spark.last().copied().unwrap_or(self.bar_empty);
         vec![
             sign(self.root, Role::Accent, "the root task"),
+            sign(self.clients, Role::Muted, "screens and pages that are attached"),
             sign(self.draft, Role::Muted, "a draft: not started until you start it"),
             sign(self.pending, Role::Muted, "not started"),
             sign(spinner, Role::Working, "an agent at work (turning)"),
@@ -239,6 +244,7 @@ impl Glyphs {
     pub fn all(&self) -> Vec<&'static str> {
         let single = [
             self.brand,
+            self.clients,
             self.root,
             self.draft,
             self.pending,

@@ -39,12 +39,16 @@ pub enum Context {
     /// The rewind dialog.
     Rewind,
     Confirm,
+    /// The user leaves while agents are at work.
+    Leave,
+    /// Another process is about to take over.
+    HandOver,
     /// Any text input.
     Text,
 }
 
 impl Context {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Anywhere,
         Self::Tree,
         Self::Asks,
@@ -64,6 +68,8 @@ impl Context {
         Self::Merge,
         Self::Rewind,
         Self::Confirm,
+        Self::Leave,
+        Self::HandOver,
         Self::Text,
     ];
 
@@ -89,6 +95,8 @@ impl Context {
             Self::Merge => "Merge dialog",
             Self::Rewind => "Rewind dialog",
             Self::Confirm => "Confirmation",
+            Self::Leave => "Leaving",
+            Self::HandOver => "Handing over",
             Self::Text => "Text input",
         }
     }
@@ -115,7 +123,9 @@ impl Context {
             | Self::Board
             | Self::Merge
             | Self::Rewind
-            | Self::Confirm => false,
+            | Self::Confirm
+            | Self::Leave
+            | Self::HandOver => false,
         }
     }
 }
@@ -214,7 +224,10 @@ actions! {
     Cancel "cancel" [Anywhere] ["ctrl-c"] 0 "cancel", "Close or clear; press twice to quit";
     Suspend "suspend" [Anywhere] ["ctrl-z"] 0 "suspend", "Suspend to the shell";
     Redraw "redraw" [Anywhere] ["ctrl-l"] 0 "redraw", "Redraw the screen";
-    Quit "quit" [Anywhere] ["q" "ctrl-q"] 5 "quit", "Quit (agents stop; work resumes next time)";
+    Who "who" [Anywhere] ["g w"] 0 "who", "List the screens and pages that are attached";
+    Detach "detach" [Anywhere] [] 0 "detach", "Leave; agents keep working in the background";
+    RestartEngine "restart_engine" [Anywhere] [] 0 "restart", "Restart an older engine with this version";
+    Quit "quit" [Anywhere] ["q" "ctrl-q"] 5 "quit", "Quit; agents at work keep working or stop";
 
     Open "open" [Tree Asks Board] ["enter"] 70 "open", "Open the selection";
     NextColumn "next_column" [Board] ["l" "right" "tab"] 60 "column", "Go to the next column";
@@ -312,12 +325,15 @@ actions! {
     Send "send" [Composer Answer] ["enter"] 90 "send", "Send the message or answer";
     CycleMode "send_mode" [Composer] ["ctrl-t"] 62 "delivery", "Switch delivery: steer, next or interrupt";
     OpenEditor "editor" [Composer Answer Comment Brief] ["ctrl-g"] 70 "editor", "Continue in $EDITOR";
-    Accept "accept" [Filter Prompt Brief List Complete Confirm] ["enter"] 92 "accept", "Accept";
+    Accept "accept" [Filter Prompt Brief List Complete Confirm Leave] ["enter"] 92 "accept", "Accept";
     AcceptTab "complete" [Complete] ["tab"] 0 "complete", "Accept the completion and keep writing";
     AcceptDraft "accept_draft" [Brief] ["ctrl-s"] 85 "save as draft", "Save the task as a draft, to start it later";
     ChooseProfile "choose_profile" [Brief] ["tab"] 75 "profile", "Choose the new task's profile";
     Yes "yes" [Confirm] ["y"] 90 "yes", "Confirm";
-    No "no" [Confirm] ["n" "esc" "q"] 80 "no", "Cancel";
+    No "no" [Confirm Leave] ["n" "esc" "q"] 80 "no", "Cancel";
+    KeepWorking "keep_working" [Leave] ["k" "y"] 90 "keep working", "Leave; the agents keep working in the background";
+    StopAgents "stop_agents" [Leave] ["s"] 85 "stop them", "Leave and stop the agents; work resumes next time";
+    InterruptRest "interrupt_rest" [HandOver] ["enter"] 90 "interrupt", "Interrupt what a hand-over waits for";
 
     TextLeft "text_left" [Text] ["left" "ctrl-b"] 0 "left", "Move left";
     TextRight "text_right" [Text] ["right" "ctrl-f"] 0 "right", "Move right";

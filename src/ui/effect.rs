@@ -145,6 +145,11 @@ pub enum Effect {
     OpenProject {
         project: ProjectId,
     },
+    /// Opens a project of another machine.
+    OpenHostProject {
+        host: String,
+        path: String,
+    },
     /// Leaves the screen for the set-up and comes back. `retry` is the question about a rejected key that led to it: the
     /// set-up begins with the key, and the question is answered with "Try again" afterwards.
     SetUp {
@@ -152,6 +157,8 @@ pub enum Effect {
     },
     Redraw,
     Suspend,
+    /// Shows the engine of the process that has taken over.
+    Rejoin,
     Quit,
 }
 

@@ -76,6 +76,9 @@ fn parts(model: &Model, cx: &Cx<'_>) -> Vec<Part> {
     if model.settings.read_only.is_some() {
         add(0, "read-only".to_owned(), Role::Warn);
     }
+    if model.clients.len() > 1 {
+        add(7, format!("{} {}", glyphs.clients, model.clients.len()), Role::Muted);
+    }
     if total.working > 0 {
         add(1, format!("{} {} working", glyphs.working, total.working), Role::Working);
     }

@@ -205,11 +205,11 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
             ChooserAction::AnswerWith(..) => "answer",
             ChooserAction::SendMessage => "send",
             ChooserAction::MoveBelow { .. } => "move here",
-            ChooserAction::Project(_) => "switch",
+            ChooserAction::Project(_) | ChooserAction::HostProject { .. } => "switch",
             ChooserAction::File(_) => "go to file",
             ChooserAction::Compare(_) => "show",
             ChooserAction::CompareFrom(_) => "from here",
-            ChooserAction::Sign(_) => "close",
+            ChooserAction::Sign(_) | ChooserAction::Client | ChooserAction::Nothing => "close",
         }),
         (Action::Accept, Layer::Search(_)) => Some("go to result"),
         (Action::Accept, Layer::Prompt(prompt)) => Some(match prompt.purpose {

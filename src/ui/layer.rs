@@ -83,6 +83,10 @@ pub enum ConfirmedAction {
     Quit,
     /// Leaves this project.
     Leave(Effect),
+    /// Leaves, and lets the user choose what becomes of the agents.
+    KeepOrStop(Effect),
+    /// Interrupts the turns for which a hand-over waits.
+    Interrupt,
 }
 
 impl Confirm {
@@ -98,11 +102,17 @@ impl Layer {
             Self::Choose(_) | Self::Search(_) => &[Context::List, Context::Text],
             Self::Prompt(_) => &[Context::Prompt, Context::Text],
             Self::Brief(_) => &[Context::Brief, Context::Text],
+            Self::Confirm(Confirm { action: ConfirmedAction::KeepOrStop(_), .. }) => &[Context::Leave],
+            Self::Confirm(Confirm { action: ConfirmedAction::Interrupt, .. }) => &[Context::HandOver],
             Self::Confirm(_) => &[Context::Confirm],
             Self::Board(_) => &[Context::Board],
             Self::Merge(_) => &[Context::Merge],
             Self::Rewind(_) => &[Context::Rewind],
         }
+    }
+
+    pub fn is_project_list(&self) -> bool {
+        matches!(self, Self::Choose(chooser) if chooser.title == "projects")
     }
 
     pub fn is_model_list(&self) -> bool {

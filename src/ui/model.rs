@@ -6,15 +6,17 @@ use crate::base::keys::Key;
 use crate::base::{AskId, Fault, MicroUsd, TaskId, Timestamp};
 use crate::engine::review::TurnView;
 use crate::engine::snapshot::{Snapshot, Wait};
+use crate::model::ClientView;
 use crate::model::live_turn::LiveTurns;
 use crate::ui::action::{Action, Context};
 use crate::ui::detail::{self, Tab};
-use crate::ui::effect::{Drafts, Tag};
+use crate::ui::effect::{Drafts, Effect, Tag};
 use crate::ui::hints::key_label;
 use crate::ui::keymap::{Keymap, Problem};
 use crate::ui::layer::{Layer, UnsentBrief};
 use crate::ui::layout::{Layout, Pane};
 use crate::ui::live_lines::LiveLines;
+use crate::ui::msg::{HostProjects, ProjectChoice};
 use crate::ui::position::{self, ScreenPosition};
 use crate::ui::project_state::ProjectState;
 use crate::ui::setup::ModelOption;
@@ -58,6 +60,22 @@ pub struct Settings {
     pub next_model: Option<String>,
     /// Why nothing can be changed. Set if another process holds the project.
     pub read_only: Option<String>,
+    pub engine: EngineHost,
+}
+
+/// Where the engine of a screen runs, which decides what leaving means.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum EngineHost {
+    /// In this process, and it ends with the screen.
+    #[default]
+    Private,
+    /// In this process. Another process can take over.
+    Own,
+    /// In another process.
+    Joined {
+        /// The version of its program, if it is older than this one.
+        outdated: Option<String>,
+    },
 }
 
 impl Default for Settings {
@@ -72,6 +90,7 @@ impl Default for Settings {
             models: Vec::new(),
             next_model: None,
             read_only: None,
+            engine: EngineHost::default(),
         }
     }
 }
@@ -97,7 +116,10 @@ pub(super) enum PendingReply {
     Checked(TaskId),
     /// Shows this text on success.
     Plain(Option<&'static str>),
-    Quit,
+    /// The engine finishes what is in progress, then it moves.
+    HandedOver,
+    /// Leaves, whether it was carried out or not.
+    Leave(Effect),
 }
 
 /// The counts at the last notification.
@@ -112,6 +134,11 @@ pub(super) struct NotifiedCounts {
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub struct Model {
     pub(super) project: ProjectState,
+    /// The projects that were listed last, and those of other machines.
+    pub(super) listed_projects: Vec<ProjectChoice>,
+    pub(super) host_projects: BTreeMap<String, HostProjects>,
+    /// Who is attached to the engine, this screen included.
+    pub(super) clients: Vec<ClientView>,
     pub(super) keymap: Keymap,
     pub(super) settings: Settings,
     pub(super) focus: Pane,
@@ -153,6 +180,8 @@ pub struct Model {
     pub(super) title: String,
     /// Whether the terminal translates the wheel into arrow keys.
     pub(super) wheel: bool,
+    /// What follows when another process has taken the engine over.
+    pub(super) leaving: Option<Effect>,
     /// Until when a second Ctrl-C quits.
     pub(super) quit_armed_until: Option<Timestamp>,
     /// The turns loaded last, for the compare list.
@@ -169,6 +198,7 @@ impl Model {
     /// Returns the initial screen with the focus in the composer, and the problems of the `keys` setting.
     pub fn new(mut setup: Setup) -> (Self, Vec<Problem>) {
         let live_turns = std::mem::take(&mut setup.snapshot.live);
+        let clients = std::mem::take(&mut setup.snapshot.clients);
         let (keymap, problems) = Keymap::new(&setup.keys);
         let project = ProjectState::new(setup.snapshot);
         let notified = project.pending_asks().into_iter().map(|(_, ask)| ask.id).collect();
@@ -180,6 +210,9 @@ impl Model {
             saved_path: position::path(&project, tree.selected()),
             tree,
             project,
+            listed_projects: Vec::new(),
+            host_projects: BTreeMap::new(),
+            clients,
             keymap,
             shown_theme: setup.settings.theme.clone(),
             settings: setup.settings,
@@ -210,6 +243,7 @@ impl Model {
             live_turns,
             title: String::new(),
             wheel: false,
+            leaving: None,
             quit_armed_until: None,
             turns: Vec::new(),
             dragging: false,

@@ -95,6 +95,11 @@ pub enum Msg {
     },
     /// The answer to [`Effect::ListProjects`].
     Projects(Vec<ProjectChoice>),
+    /// The projects of another machine: one of the answers to [`Effect::ListProjects`].
+    HostProjects {
+        host: String,
+        projects: HostProjects,
+    },
     /// The answer to [`Effect::ListModels`]. Empty if the endpoint did not list any.
     Models(Vec<ModelOption>),
     /// A notice from the app, shown as a toast.
@@ -118,6 +123,17 @@ pub struct ProjectChoice {
     pub path: String,
     /// The activity of the project in a few words.
     pub note: String,
+    /// The machine of the project, as ssh names it. `None` for this one.
+    pub host: Option<String>,
+}
+
+/// The projects of another machine, or why they are not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostProjects {
+    /// It was asked.
+    Asked,
+    Listed(Vec<ProjectChoice>),
+    Failed(Fault),
 }
 
 /// The environment of `update` and `view`.

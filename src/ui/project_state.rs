@@ -117,6 +117,11 @@ impl ProjectState {
         self.total().working > 0 || self.timed > 0
     }
 
+    /// Returns the number of background processes.
+    pub fn running_processes(&self) -> usize {
+        self.tasks.values().map(|task| task.processes.len()).sum()
+    }
+
     pub fn total_tokens(&self) -> u64 {
         self.tokens
     }

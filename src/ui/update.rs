@@ -93,6 +93,10 @@ pub fn update(model: &mut Model, msg: Msg, cx: &Cx<'_>) -> Reaction {
             pickers::open_projects(model, projects);
             out.draw(Redraw::Now);
         }
+        Msg::HostProjects { host, projects } => {
+            pickers::on_host_projects(model, host, projects);
+            out.draw(Redraw::Lazy);
+        }
         Msg::Models(models) => {
             pickers::on_models(model, models);
             out.draw(Redraw::Lazy);

@@ -168,7 +168,7 @@ fn digit_answers_and_returns_the_focus() {
     let commands = screen.commands();
     assert_eq!(
         commands[0],
-        Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(1)) }
+        Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(1)), by: None }
     );
     assert!(matches!(&commands[1], Command::Send { message, .. } if message.text == "half a sentence goes on"));
 }
@@ -179,7 +179,7 @@ fn question_is_answered_with_text() {
     let ids = screen.ids();
     screen.keys("esc a").typed("neither 1 nor 2").keys("enter");
     let reply = AskReply::Text("neither 1 nor 2".to_owned());
-    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply, by: None }]);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn question_in_transcript_opens_its_card() {
     screen.keys("tab tab tab enter 1");
     assert_eq!(
         screen.commands(),
-        [Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(0)) }]
+        [Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(0)), by: None }]
     );
     assert_eq!(screen.model.contexts()[0], Context::Transcript, "one is back where one was");
 }

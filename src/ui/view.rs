@@ -11,7 +11,7 @@ use crate::theme::Role;
 use crate::ui::action::Action;
 use crate::ui::detail::Tab;
 use crate::ui::draw;
-use crate::ui::layer::Layer;
+use crate::ui::layer::{ConfirmedAction, Layer};
 use crate::ui::layout::{self, Layout, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
@@ -125,7 +125,17 @@ fn draw_too_small(model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer)
     if let Some(Layer::Confirm(confirm)) = model.layers.last() {
         let key = |action| model.key_of(action);
         lines.push((confirm.title.clone(), Role::Ask));
-        lines.push((format!("{} yes, {} no", key(Action::Yes), key(Action::No)), Role::Text));
+        let keys = match confirm.action {
+            ConfirmedAction::KeepOrStop(_) => {
+                let (keep, stop, no) = (key(Action::KeepWorking), key(Action::StopAgents), key(Action::No));
+                format!("{keep} keep working, {stop} stop, {no} cancel")
+            }
+            ConfirmedAction::Interrupt => format!("{} interrupts", key(Action::InterruptRest)),
+            ConfirmedAction::Command(_) | ConfirmedAction::Quit | ConfirmedAction::Leave(_) => {
+                format!("{} yes, {} no", key(Action::Yes), key(Action::No))
+            }
+        };
+        lines.push((keys, Role::Text));
     } else {
         lines.push(("Terminal too small:".to_owned(), Role::Text));
         lines.push((format!("{}x{}. Need {columns}x{rows}.", screen.width, screen.height), Role::Text));

@@ -282,12 +282,13 @@ async fn with_engine(task: Task, agents: usize, turns: usize, files: usize) -> O
             }
             Update::Event { event, .. } => passed += usize::from(event.body.kind() == "done_notified"),
             Update::Resync => return Err("the watcher fell behind".into()),
-            Update::Ended => return Err("the engine ended".into()),
+            Update::Moved | Update::Ended => return Err("the engine ended".into()),
             Update::Task { .. }
             | Update::Removed { .. }
             | Update::Live { .. }
             | Update::Project { .. }
             | Update::Notice { .. }
+            | Update::Clients { .. }
             | Update::Quiet => {}
         }
     }

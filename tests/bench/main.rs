@@ -18,6 +18,7 @@ mod report;
 mod resume;
 mod rounds;
 mod screen;
+mod several;
 mod streaming;
 mod system;
 mod tool_context;
@@ -75,6 +76,7 @@ fn run(mut arguments: Vec<String>) -> Outcome {
     engine::measure(&mut report)?;
     git::measure(&mut report)?;
     screen::measure(&mut report)?;
+    several::measure(&mut report)?;
     streaming::measure(&mut report)?;
     transcript::measure(&mut report)?;
     report.finish()

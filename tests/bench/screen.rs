@@ -30,7 +30,7 @@ const PRESSES: usize = 60;
 const QUESTION: &[u8] = b"\x1b[c";
 const ANSWER: &[u8] = b"\x1b[?62;22c";
 /// What ends a frame.
-const FRAME: &[u8] = b"\x1b[?2026l";
+pub const FRAME: &[u8] = b"\x1b[?2026l";
 
 pub fn measure(report: &mut Report) -> Outcome {
     start_rows(report)?;
@@ -146,7 +146,7 @@ fn stream_rows(report: &mut Report) -> Outcome {
     report.add(&Row::of_counts(key, Unit::NanosPerCall, middle, 16e6, "16 ms", Target::AtMost(1.0)))
 }
 
-fn program() -> &'static str {
+pub fn program() -> &'static str {
     env!("CARGO_BIN_EXE_mxd")
 }
 
@@ -170,9 +170,14 @@ impl Screen {
     }
 
     fn start(site: &BenchProject, cols: u16, rows: u16, arguments: &[&str]) -> Outcome<Self> {
+        Self::of(site, program(), cols, rows, arguments)
+    }
+
+    /// Starts any program.
+    pub fn of(site: &BenchProject, program: &str, cols: u16, rows: u16, arguments: &[&str]) -> Outcome<Self> {
         let pair =
             portable_pty::native_pty_system().openpty(PtySize { cols, rows, pixel_width: 0, pixel_height: 0 })?;
-        let mut command = CommandBuilder::new(program());
+        let mut command = CommandBuilder::new(program);
         command.args(arguments);
         command.cwd(&site.project.path);
         command.env_clear();
@@ -213,7 +218,7 @@ impl Screen {
     }
 
     /// Types a letter, and returns how long it took to appear.
-    fn press_and_see(&self, key: u8) -> Outcome<Duration> {
+    pub fn press_and_see(&self, key: u8) -> Outcome<Duration> {
         let seen = self.shown.bytes.lock().unwrap_or_else(PoisonError::into_inner).len();
         let begun = Instant::now();
         self.type_in(&char::from(key).to_string())?;

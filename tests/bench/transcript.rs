@@ -213,5 +213,5 @@ pub fn snapshot(ids: &IdSource) -> Snapshot {
     };
     let id = root.id;
     let tasks = vec![TaskView::of(TaskNode { status: Status::Passed, ..root })];
-    Snapshot { project, root: id, tasks, quiet: true, live: LiveTurns::default() }
+    Snapshot { project, root: id, tasks, quiet: true, live: LiveTurns::default(), clients: Vec::new() }
 }

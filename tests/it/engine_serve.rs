@@ -1,5 +1,10 @@
 //! Several processes on one engine: commands that join it, clients and engines that are killed, bridges that are cut.
 
+mod commands;
+#[cfg(target_os = "linux")]
+mod hosts;
+mod users;
+
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
@@ -29,12 +34,18 @@ fn patient_root() -> Value {
 
 /// Servers in the background. Dropped, they are killed.
 #[derive(Clone, Default)]
-struct Servers(Arc<Mutex<Vec<Child>>>);
+pub struct Servers(Arc<Mutex<Vec<Child>>>);
 
 impl Servers {
     fn starter(&self, project: &Project<'_>) -> Starter {
         let mut command = project.world.mxd_command(&project.path);
-        command.args(["serve", "--stay"]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(["serve", "--stay"]);
+        self.starter_of(command)
+    }
+
+    /// Returns what starts a server with this command.
+    pub fn starter_of(&self, mut command: std::process::Command) -> Starter {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         let servers = self.clone();
         Box::new(move || {
             servers.0.lock().unwrap().push(command.spawn().unwrap());
@@ -42,7 +53,7 @@ impl Servers {
         })
     }
 
-    fn kill_all(&self) {
+    pub fn kill_all(&self) {
         for mut server in self.0.lock().unwrap().drain(..) {
             let _ = server.kill();
             let _ = server.wait();

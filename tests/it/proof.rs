@@ -7,6 +7,7 @@
 #![allow(clippy::result_large_err, reason = "a turn that ends a step early is small change in a test")]
 
 mod chaos;
+mod clients;
 mod clock;
 mod company;
 mod crashes;

@@ -371,8 +371,14 @@ fn body(kind: &Kind, model: &Model, ids: &IdSource) -> Body {
         Kind::TurnEnded => turn_ended(ids),
         Kind::Ask => ask(AskId::fresh(ids), "which?"),
         Kind::Answer(at) => {
-            let answer =
-                Answer { text: "this".to_owned(), choice: None, by: AnsweredBy::User, rules: Vec::new(), cause: None };
+            let answer = Answer {
+                text: "this".to_owned(),
+                choice: None,
+                by: AnsweredBy::User,
+                rules: Vec::new(),
+                cause: None,
+                client: None,
+            };
             AskAnswered { id: pick_ask(at), answer }.into()
         }
         Kind::AskWithdrawn(at) => AskWithdrawn { id: pick_ask(at), reason: "done".to_owned() }.into(),

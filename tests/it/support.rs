@@ -15,4 +15,7 @@ pub mod scratch;
 #[cfg(test)]
 pub mod sim_disk;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+pub mod sshd;
+#[cfg(test)]
 pub mod store;

@@ -31,6 +31,9 @@ mod product_review;
 #[cfg(test)]
 mod product_search;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod product_serve;
+#[cfg(test)]
 mod product_truth;
 #[cfg(test)]
 mod product_window;

@@ -72,7 +72,7 @@ fn a_window_that_is_closed_leaves_the_agents_at_work_for_the_next_one() {
     let next = open(&world, 120, 40);
     next.wait_for_text("sleep 300");
     assert!(is_running(&world));
-    next.quit().assert_restored(1);
+    next.leave().assert_restored(1);
     assert!(is_running(&world), "who joined leaves the agents at work");
     let stop = world.command(crate::support::product::mxd()).args(["serve", "stop"]).status().unwrap();
     assert!(stop.success());

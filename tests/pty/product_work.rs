@@ -233,7 +233,7 @@ fn quitting_while_an_agent_works_asks_first() {
     session.wait_for("the question to go", |screen| !screen.contents().contains("1 agent running"));
     session.press("ctrl-q");
     session.wait_for_text("1 agent running");
-    session.press("y");
+    session.press("s");
     session.wait_for_end().assert_restored(1);
 }
 
@@ -257,7 +257,7 @@ fn a_second_screen_and_a_command_work_with_the_same_engine() {
         });
     }
     // Whoever joined leaves; the engine and its screen stay.
-    assert_eq!(second.quit().code, 0);
+    assert_eq!(second.leave().code, 0);
     let third = open(&world, 120, 40);
     third.wait_for_text("Add a greeting");
     first.focus_tasks();
@@ -267,8 +267,10 @@ fn a_second_screen_and_a_command_work_with_the_same_engine() {
     first.wait_for_text("Write the docs");
     first.press("ctrl-s");
     third.wait_for_text("Write the docs");
-    // The engine ends with the screen that opened it, and takes the other with it.
-    first.quit().assert_restored(1);
+    // The engine goes on for the other screen when the one that opened it leaves.
+    first.leave().assert_restored(1);
+    third.wait_for("one client to be left", |screen| !text(screen).contains("⧉"));
+    assert!(world.command(mxd()).args(["serve", "stop"]).status().unwrap().success());
     third.wait_for_end().assert_restored(1);
 }
 

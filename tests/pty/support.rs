@@ -7,6 +7,9 @@ pub mod product;
 pub mod session;
 pub mod settings;
 pub mod shell;
+#[cfg(target_os = "linux")]
+#[path = "../it/support/sshd.rs"]
+pub mod sshd;
 pub mod svg;
 pub mod world;
 

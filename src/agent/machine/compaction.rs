@@ -5,7 +5,7 @@
 
 use crate::agent::compaction::{self, Trim};
 use crate::agent::machine::asks::AskCause;
-use crate::agent::machine::{AfterSave, Effect, Machine, Phase, Prepared, Purpose, asks, remedies};
+use crate::agent::machine::{AfterSave, Effect, Machine, Phase, Prepared, Purpose, StopRequests, asks, remedies};
 use crate::base::{MessageId, Timestamp};
 use crate::model::Usage;
 use crate::model::ask::{BudgetCause, Subject};
@@ -200,7 +200,8 @@ impl Machine {
 
     pub(super) fn on_reserved(&mut self, now: Timestamp, verdict: BudgetVerdict) {
         let Phase::Reserving { purpose, attempt } = self.phase else { return };
-        if self.stop_requests.interrupt || self.stop_requests.teardown.is_some() {
+        let StopRequests { interrupt, wrap_up, teardown } = &self.stop_requests;
+        if *interrupt || *wrap_up || teardown.is_some() {
             return self.advance(now);
         }
         match verdict {

@@ -99,6 +99,8 @@ pub enum Input {
     },
     /// The user interrupts the current turn.
     Interrupt,
+    /// The run has to end after the turn in progress.
+    WrapUp,
     /// The run has to end.
     Teardown(InterruptReason),
 }

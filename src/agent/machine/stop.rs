@@ -1,8 +1,9 @@
-//! Interrupts, the end of the run from outside, and the end after a failed write.
+//! Interrupts, the end of the run from outside, at once or after the turn in progress, and the end after a failed write.
 
 use crate::agent::machine::{AfterSave, Effect, Machine, Phase};
 use crate::base::Timestamp;
 use crate::model::event::{Exit, InterruptReason};
+use crate::model::live::Activity;
 
 impl Machine {
     /// Ends the run at once: an event could not be stored, so nothing more may happen.
@@ -82,5 +83,43 @@ impl Machine {
             Phase::Parked | Phase::Asking { .. } | Phase::Holding | Phase::Reserving { .. } => self.advance(now),
             Phase::Saving { .. } | Phase::Ended => {}
         }
+    }
+
+    /// Lets the turn in progress finish, and ends the run then.
+    pub(super) fn wrap_up(&mut self, now: Timestamp) {
+        self.stop_requests.wrap_up = true;
+        match &self.phase {
+            &Phase::Backoff { timer, .. } | &Phase::AwaitingBudget { timer, .. } => {
+                self.effects.push(Effect::CancelSleep { timer });
+                self.advance(now);
+            }
+            &Phase::Counting { number } => {
+                self.effects.push(Effect::CancelModel { number });
+                self.advance(now);
+            }
+            Phase::Preparing { after: None }
+            | Phase::Parked
+            | Phase::Asking { .. }
+            | Phase::Holding
+            | Phase::Reserving { .. } => {
+                self.advance(now);
+            }
+            // A summary that was paid for is saved.
+            Phase::Preparing { after: Some(_) }
+            | Phase::Saving { .. }
+            | Phase::Calling { .. }
+            | Phase::Tools(_)
+            | Phase::Ended => {}
+        }
+    }
+
+    /// Ends the run, or waits for its background processes, which would end with it.
+    pub(super) fn end_or_await_processes(&mut self) {
+        if self.state.background.is_empty() {
+            return self.end(Exit::Interrupted(InterruptReason::Quit));
+        }
+        // Not `park`: nothing that waits here was acted on.
+        self.phase = Phase::Parked;
+        self.effects.push(Effect::Activity(Activity::Idle));
     }
 }

@@ -12,13 +12,14 @@ use crate::base::{Fault, TaskId};
 use crate::engine::query::ModelSource;
 use crate::engine::review::ReviewMarks;
 use crate::engine::update::Level;
-use crate::ui::{EditPurpose, Effect, Msg, Setting};
+use crate::ui::{EditPurpose, Effect, HostProjects, Msg, Setting};
 
 impl Screen {
     pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), Fault> {
         let handle = self.handle.clone();
         match effect {
             Effect::Engine { tag, command } => {
+                let command = command.signed(&self.options.client_name);
                 self.spawn(async move { Msg::Reply { tag, outcome: handle.command(command).await } });
             }
             Effect::LoadPage { task, before, count } => self.spawn(loaders::page(handle, task, before, count)),
@@ -87,14 +88,16 @@ impl Screen {
                 self.watcher = watcher;
                 self.queue(Msg::Snapshot(Box::new(snapshot)));
             }
-            Effect::ListProjects => self.spawn(loaders::projects(handle)),
+            Effect::ListProjects => self.list_projects(),
             Effect::ListModels => {
                 self.spawn(async move { Msg::Models(loaders::models(handle, ModelSource::Endpoint).await) });
             }
             Effect::OpenProject { project } => self.end = Some(End::Switch(project)),
+            Effect::OpenHostProject { host, path } => self.end = Some(End::SwitchHost { host, path }),
             Effect::SetUp { retry } => self.end = Some(End::SetUp { retry }),
             Effect::Redraw => self.terminal.invalidate(),
             Effect::Suspend => self.terminal.suspend().await?,
+            Effect::Rejoin => self.end = Some(End::Moved),
             Effect::Quit => self.end = Some(End::Quit),
         }
         Ok(())
@@ -106,6 +109,16 @@ impl Screen {
         tokio::spawn(async move {
             let _ = events.send(work.await.into());
         });
+    }
+
+    /// Lists the projects of the engine's machine, and of the other ones as they answer.
+    fn list_projects(&self) {
+        let (home, own) = (self.options.home.clone(), self.options.host.clone());
+        self.spawn(loaders::projects(self.handle.clone(), home, own.clone()));
+        for host in self.options.hosts.iter().filter(|host| Some(*host) != own.as_ref()) {
+            self.queue(Msg::HostProjects { host: host.clone(), projects: HostProjects::Asked });
+            self.spawn(loaders::host_projects(host.clone()));
+        }
     }
 
     /// Returns the base folders for a relative path in a task: its worktree if it has one, then the project.

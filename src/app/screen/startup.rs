@@ -1,6 +1,7 @@
 //! Startup of the UI: takes over the terminal, waits for the engine, then starts the event loop. Keys typed meanwhile
 //! are queued.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::{End, Options, Screen, StateFiles, terminal_env};
 use crate::app::latest_query::LatestWins;
-use crate::app::state_file::StateFile;
+use crate::app::state_file::{self, StateFile};
 use crate::app::themes::Themes;
 use crate::app::{drafts, loaders, position, reviews};
 use crate::base::Fault;
@@ -23,7 +24,7 @@ use crate::theme::{Appearance, Theme};
 use crate::ui::keymap::Problem;
 use crate::ui::position::ScreenPosition;
 use crate::ui::review::ReviewNotes;
-use crate::ui::{self, Drafts, Model, Setup};
+use crate::ui::{self, Drafts, EngineHost, Model, Setup};
 
 /// Time after which a splash screen is shown.
 const SPLASH_DELAY: Duration = Duration::from_millis(150);
@@ -36,10 +37,12 @@ pub struct StartingScreen {
 }
 
 /// Whether this screen reads and stores drafts and review comments of the project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum StateFileAccess {
-    Own,
-    /// Another screen does.
+    /// It does, unless another screen does.
+    Wanted,
+    /// It does, as long as it holds the lock.
+    Own(File),
     None,
 }
 
@@ -61,7 +64,7 @@ pub fn open(options: Options) -> Result<StartingScreen, Fault> {
 
 impl StartingScreen {
     pub(super) fn over(terminal: Terminal, options: Options) -> Self {
-        Self { terminal, options, state_files: StateFileAccess::Own }
+        Self { terminal, options, state_files: StateFileAccess::Wanted }
     }
 
     /// Waits for `work`. Shows `text` on a splash screen if that takes a while.
@@ -76,9 +79,27 @@ impl StartingScreen {
         work.await
     }
 
-    /// Leaves the files with drafts and review comments to another screen.
+    /// Keeps no files with drafts and review comments. The project is on another machine.
     pub fn without_state_files(&mut self) {
         self.state_files = StateFileAccess::None;
+    }
+
+    /// Sets where the engine runs.
+    pub fn set_engine_host(&mut self, host: EngineHost) {
+        self.options.settings.engine = host;
+    }
+
+    /// Adds a notice to show at the start.
+    pub fn greet(&mut self, level: Level, text: String) {
+        self.options.greeting.push((level, text));
+    }
+
+    /// Takes the files of the screen, unless another screen has them.
+    fn take_state_files(&mut self) {
+        if matches!(self.state_files, StateFileAccess::Wanted) {
+            let path = self.options.home.project(self.options.project.id).screen_lock();
+            self.state_files = state_file::lock(&path).map_or(StateFileAccess::None, StateFileAccess::Own);
+        }
     }
 
     /// Restores the terminal.
@@ -98,13 +119,15 @@ impl StartingScreen {
     fn model(&self, snapshot: Snapshot) -> (Model, Vec<Problem>) {
         let options = &self.options;
         let folder = options.home.project(options.project.id);
-        let (drafts, reviews, position) = match self.state_files {
-            StateFileAccess::Own => (
+        let (drafts, reviews, position) = match &self.state_files {
+            StateFileAccess::Own(_) => (
                 drafts::load(&folder.drafts()),
                 reviews::load(&folder.reviews()),
                 position::load(&folder.screen_position()),
             ),
-            StateFileAccess::None => (Drafts::default(), ReviewNotes::default(), ScreenPosition::default()),
+            StateFileAccess::Wanted | StateFileAccess::None => {
+                (Drafts::default(), ReviewNotes::default(), ScreenPosition::default())
+            }
         };
         let settings = options.settings.clone();
         let suggestion = options.suggestion;
@@ -120,17 +143,21 @@ impl StartingScreen {
         let loaded = self.load_theme().await;
         let (snapshot, watcher) = handle.subscribe().await?;
         self.options.settings.models = loaders::models(handle.clone(), ModelSource::Known).await;
+        self.take_state_files();
         let (model, key_problems) = self.model(snapshot);
         let Self { terminal, options, state_files } = self;
         let LoadedTheme { theme, mut themes, appearance, zone, problems } = loaded;
         let (theme_changed, theme_changes) = mpsc::unbounded_channel();
         themes.watch(theme_changed);
         let folder = options.home.project(options.project.id);
-        let owns_files = state_files == StateFileAccess::Own;
-        let files = || StateFiles {
-            drafts: StateFile::new(folder.drafts()),
-            reviews: StateFile::new(folder.reviews()),
-            position: StateFile::new(folder.screen_position()),
+        let state_files = match state_files {
+            StateFileAccess::Own(lock) => Some(StateFiles {
+                drafts: StateFile::new(folder.drafts()),
+                reviews: StateFile::new(folder.reviews()),
+                position: StateFile::new(folder.screen_position()),
+                _lock: lock,
+            }),
+            StateFileAccess::Wanted | StateFileAccess::None => None,
         };
         let (loop_events, results) = mpsc::unbounded_channel();
         let mut screen = Screen {
@@ -141,7 +168,7 @@ impl StartingScreen {
             zone,
             terminal,
             watcher,
-            state_files: owns_files.then(files),
+            state_files,
             searches: LatestWins::default(),
             files: LatestWins::default(),
             marked: futures::future::ready(()).boxed().shared(),
@@ -165,7 +192,7 @@ impl StartingScreen {
         }
         let end = screen.run_loop(results, theme_changes).await;
         screen.terminal.close().await;
-        if let Some(StateFiles { drafts, reviews, position }) = screen.state_files {
+        if let Some(StateFiles { drafts, reviews, position, _lock }) = screen.state_files {
             position.save(&screen.model.position());
             drafts.close().await;
             reviews.close().await;

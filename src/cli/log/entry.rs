@@ -73,7 +73,10 @@ pub fn describe(body: &Body) -> (String, String) {
             (format!("asks: {}", ask.question), lines.collect::<Vec<_>>().join("\n"))
         }
         Body::AskAnswered(answered) => short(&match answered.answer.by {
-            AnsweredBy::User => format!("answered: {}", answered.answer.text),
+            AnsweredBy::User => match &answered.answer.client {
+                Some(name) => format!("answered by {name}: {}", answered.answer.text),
+                None => format!("answered: {}", answered.answer.text),
+            },
             AnsweredBy::Timeout => format!("timed out, used the default: {}", answered.answer.text),
             AnsweredBy::Rule => format!("decided by a rule: {}", answered.answer.text),
         }),

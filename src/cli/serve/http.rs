@@ -45,6 +45,18 @@ impl HttpArgs {
         Listen::new(address, tls).map(Some)
     }
 
+    /// Returns the arguments that serve HTTP again.
+    pub fn again(&self) -> Vec<String> {
+        let http = self.http.iter().flat_map(|address| ["--http".to_owned(), address.clone()]);
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let tls = self.tls.iter().flat_map(|files| {
+            let files = files.iter().map(move |path| absolute(path).display().to_string());
+            std::iter::once("--tls".to_owned()).chain(files)
+        });
+        let hosts = self.host.iter().flat_map(|name| ["--host".to_owned(), name.clone()]);
+        http.chain(tls).chain(hosts).collect()
+    }
+
     /// Serves a project over HTTP if that was asked for, and writes where into `serve.json`.
     pub async fn start(
         &self,

@@ -216,6 +216,14 @@ pub const KEYS: &[Key] = &[
     )
     .user_only(REACHES),
     Key::new(
+        "hosts",
+        Kind::List(&Kind::Text),
+        r#"["me@bigbox", "lab:2222"]"#,
+        "Other machines, as ssh names them, whose projects are listed beside those of this one.",
+    )
+    .or("[]")
+    .user_only(REACHES),
+    Key::new(
         "sessionKeep",
         Kind::Whole { min: 1, max: u32::MAX as u64 },
         "200",

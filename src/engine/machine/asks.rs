@@ -139,6 +139,7 @@ impl Machine {
         task: TaskId,
         id: AskId,
         given: AskReply,
+        by: Option<String>,
     ) -> Result<(), Fault> {
         self.node(task)?;
         let Some(ask) = self.pending_ask(task, id).cloned() else {
@@ -146,7 +147,7 @@ impl Machine {
                 Fault::user("this question was already answered or withdrawn").hint("`mxd asks` lists open questions")
             );
         };
-        let answer = parse_reply(&ask, given)?;
+        let answer = Answer { client: by, ..parse_reply(&ask, given)? };
         if ask.kind() == AskKind::Review {
             return self.answer_review(now, command, task, &ask, answer);
         }

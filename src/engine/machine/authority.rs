@@ -101,6 +101,7 @@ impl Machine {
             | Command::Fork { .. }
             | Command::Resend { .. }
             | Command::Files(_)
+            | Command::HandOver { .. }
             | Command::Quit => return Err(Fault::user("only the user may do this").hint("ask them with clarify")),
         }
         Ok(Permission::Granted)

@@ -66,6 +66,7 @@ impl Machine {
             | Command::CatchUp { .. }
             | Command::Review { .. }
             | Command::Files(_)
+            | Command::HandOver { .. }
             | Command::Quit => return Ok(()),
         };
         if possible {

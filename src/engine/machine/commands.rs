@@ -50,7 +50,7 @@ impl Machine {
                 self.ask_user(now, id, actor, question, detail, choices, default, mode)
             }
             Command::Withdraw { task, messages } => self.withdraw(id, task, messages),
-            Command::Answer { task, ask, reply } => self.answer(now, id, task, ask, reply),
+            Command::Answer { task, ask, reply, by } => self.answer(now, id, task, ask, reply, by),
             Command::Create { parent, before, draft, start } => self.create(now, origin, parent, before, &draft, start),
             Command::Update { task, changes } => self.update(now, origin, task, &changes),
             Command::Close { task } => self.close(now, origin, task),
@@ -80,6 +80,10 @@ impl Machine {
             Command::Resend { task, message, text, extent } => self.resend(id, task, message, text, extent),
             // The driver handles these without the machine.
             Command::Files(_) => Err(Fault::internal("a file command reached the machine")),
+            Command::HandOver { now: interrupts } => {
+                self.hand_over(id, interrupts);
+                Ok(())
+            }
             Command::Quit => {
                 self.quit(id);
                 Ok(())

@@ -160,6 +160,7 @@ impl Machine {
                 by: AnsweredBy::Rule,
                 rules: Vec::new(),
                 cause: Some(note.by.clone()),
+                client: None,
             };
             by.get_or_insert(note.by);
             self.record_answer(now, task, &ask, answer, None);

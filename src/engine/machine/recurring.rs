@@ -20,7 +20,7 @@ use crate::model::task::{EditedBy, Recurring, Status, TaskNode};
 impl Machine {
     /// Starts a recurring run that is due, or adds the task of a new file.
     pub(super) fn on_recurring_due(&mut self, now: Timestamp, task: TaskId, facts: &PlanFacts, session: SessionState) {
-        if self.quitting || self.limits.hold {
+        if self.leaving.is_some() || self.limits.hold {
             return;
         }
         let Some(status) = self.status(task) else { return self.adopt(now, task, facts, session) };

@@ -34,7 +34,7 @@ const MAX_DISK_FAILURES: u32 = 5;
 impl Machine {
     /// Queues a run for a task that has work.
     pub(super) fn wake(&mut self, now: Timestamp, task: TaskId, position: QueuePosition) {
-        if self.quitting || self.limits.hold || self.tree.get(task).is_none() || !self.has_work(task) {
+        if self.leaving.is_some() || self.limits.hold || self.tree.get(task).is_none() || !self.has_work(task) {
             return;
         }
         if self.runtimes.get(&task).is_some_and(TaskRuntime::is_held) || self.is_completing(task) {

@@ -1,10 +1,10 @@
-//! Interrupting turns, stopping and resuming runs, quitting. Stopped tasks stay in progress.
+//! Interrupting turns, stopping and resuming runs, quitting and handing over. Stopped tasks stay in progress.
 
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::{Actor, CommandId, Outcome, StopScope};
 use crate::engine::machine::delivery::DeliveryPlan;
 use crate::engine::machine::slot::Slot;
-use crate::engine::machine::{AppendContinuation, Effect, Machine, TaskRuntime};
+use crate::engine::machine::{AppendContinuation, Effect, Leaving, Machine, TaskRuntime};
 use crate::model::AskKind;
 use crate::model::event::{Exit, InterruptReason, RunEnded};
 use crate::model::fold::SessionState;
@@ -169,7 +169,7 @@ impl Machine {
     }
 
     pub(super) fn quit(&mut self, id: CommandId) {
-        self.quitting = true;
+        self.leaving = Some(Leaving::Quitting);
         self.drop_deferred();
         self.queue.clear();
         let tasks: Vec<TaskId> = self.runtimes.keys().copied().collect();
@@ -179,6 +179,35 @@ impl Machine {
         self.out.push(Effect::Reply { id, result: Ok(Outcome::Done) });
     }
 
+    /// Starts nothing more and lets turns in progress finish. What waits is in the sessions, for the process that takes
+    /// over.
+    pub(super) fn hand_over(&mut self, id: CommandId, interrupts: bool) {
+        let is_first = self.leaving.is_none();
+        self.leaving.get_or_insert(Leaving::HandingOver);
+        self.changed.extend(&self.queue);
+        self.queue.clear();
+        let tasks: Vec<TaskId> = self.runtimes.keys().copied().collect();
+        for task in tasks {
+            if interrupts {
+                self.stop_run(task, &InterruptReason::Quit);
+            } else if is_first {
+                self.wrap_up_run(task);
+            }
+        }
+        self.out.push(Effect::Reply { id, result: Ok(Outcome::Done) });
+    }
+
+    fn wrap_up_run(&mut self, task: TaskId) {
+        match self.runtimes.get(&task).map(|runtime| &runtime.slot) {
+            // Nothing was begun yet.
+            Some(Slot::Launching { .. }) => drop(self.stop_run(task, &InterruptReason::Quit)),
+            Some(Slot::Running { stop: None, .. } | Slot::Leaving { stop: None }) => {
+                self.out.push(Effect::SendToRun { task, command: RunCommand::WrapUp });
+            }
+            Some(Slot::Running { .. } | Slot::Leaving { .. } | Slot::Free | Slot::Halting) | None => {}
+        }
+    }
+
     /// Emits [`Effect::Ended`] once everything is stopped and on disk.
     pub(super) fn end_if_over(&mut self) {
         // An outstanding append may be the first of several that belong together.
@@ -186,7 +215,8 @@ impl Machine {
             && self.pending.is_empty()
             && self.outstanding_effects == 0
             && self.completions.is_empty();
-        let is_over = self.quitting && is_saved && self.runtimes.values().all(|runtime| !runtime.slot.has_run());
+        let is_over =
+            self.leaving.is_some() && is_saved && self.runtimes.values().all(|runtime| !runtime.slot.has_run());
         if is_over && !std::mem::replace(&mut self.ended, true) {
             self.out.push(Effect::Ended);
         }

@@ -50,7 +50,14 @@ impl Machine {
     pub fn snapshot(&self) -> Snapshot {
         let project = self.project();
         let tasks = self.tree.all().filter_map(|node| self.view(node.id)).collect();
-        Snapshot { project, root: self.tree.root_id(), tasks, quiet: self.is_quiet(), live: LiveTurns::default() }
+        Snapshot {
+            project,
+            root: self.tree.root_id(),
+            tasks,
+            quiet: self.is_quiet(),
+            live: LiveTurns::default(),
+            clients: Vec::new(),
+        }
     }
 
     pub fn project(&self) -> ProjectView {

@@ -41,12 +41,12 @@ fn asks_and_rests(rig: &mut Rig, default: Option<&str>) -> (TaskId, crate::base:
 fn a_question_is_answered_once_and_wakes_its_task() {
     let mut rig = Rig::new();
     let (task, ask) = asks_and_rests(&mut rig, None);
-    let bad = Command::Answer { task, ask, reply: AskReply::Choice(ChoiceId::Option(2)) };
+    let bad = Command::Answer { task, ask, reply: AskReply::Choice(ChoiceId::Option(2)), by: None };
     assert!(message_of(rig.command(bad)).contains("no choice 3"));
     assert_eq!(rig.answer(task, 1), Some(Ok(Outcome::Done)));
     assert_eq!(answers(&rig, task), [("that".to_owned(), false)]);
     assert_eq!(rig.launched(), [task]);
-    let again = Command::Answer { task, ask, reply: AskReply::Choice(ChoiceId::Option(0)) };
+    let again = Command::Answer { task, ask, reply: AskReply::Choice(ChoiceId::Option(0)), by: None };
     assert!(message_of(rig.command(again.clone())).contains("already answered"));
     rig.crash();
     assert!(rig.view(task).asks.is_empty());
@@ -317,13 +317,13 @@ fn free_text_does_not_retry_a_failed_launch() {
         rig.effects.clear();
         let ask = rig.only_ask(task).id;
         for words in ["no", "0", "leave", "retry"] {
-            let refused = rig.command(Command::Answer { task, ask, reply: AskReply::Text(words.to_owned()) });
+            let refused = rig.command(Command::Answer { task, ask, reply: AskReply::Text(words.to_owned()), by: None });
             let fault = refused.unwrap().unwrap_err();
             assert!(fault.message.contains("one of its choices") && fault.hints[0] == "1: Try again", "{fault:?}");
         }
         assert!(rig.launched().is_empty() && rig.only_ask(task).id == ask);
         let reply = AskReply::Text(" leave IT ".to_owned());
-        assert_eq!(rig.command(Command::Answer { task, ask, reply }), Some(Ok(Outcome::Done)));
+        assert_eq!(rig.command(Command::Answer { task, ask, reply, by: None }), Some(Ok(Outcome::Done)));
         assert!(!rig.launched().contains(&task) && rig.view(task).asks.is_empty());
     }
 }

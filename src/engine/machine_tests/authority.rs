@@ -15,7 +15,7 @@ fn agents_cannot_give_user_commands() {
     let commands = [
         Command::Send { task, message: Outgoing { text: text(), ..Outgoing::default() }, mode: Delivery::Steer },
         Command::Withdraw { task, messages: vec![id] },
-        Command::Answer { task, ask, reply: AskReply::Text(text()) },
+        Command::Answer { task, ask, reply: AskReply::Text(text()), by: None },
         Command::Restore { task },
         Command::Resume { task },
         Command::Interrupt { task },
@@ -34,6 +34,7 @@ fn agents_cannot_give_user_commands() {
         Command::Fork { task, at: None, draft: TaskDraft::default(), start: TaskStart::Now },
         Command::Resend { task, message: id, text: text(), extent: RewindScope::Both },
         Command::Files(FileCommand::AttachPicture { name: text(), data: Bytes::default() }),
+        Command::HandOver { now: false },
         Command::Quit,
     ];
     for command in commands {

@@ -39,7 +39,7 @@ fn holding() -> (Rig, TaskId, AskId) {
 }
 
 fn choose(rig: &mut Rig, task: TaskId, ask: AskId, choice: ChoiceId) -> Option<Result<Outcome, Fault>> {
-    rig.command(Command::Answer { task, ask, reply: AskReply::Choice(choice) })
+    rig.command(Command::Answer { task, ask, reply: AskReply::Choice(choice), by: None })
 }
 
 #[test]
@@ -62,11 +62,11 @@ fn the_answer_starts_the_task_that_slept_meanwhile() {
 fn an_edited_rule_is_saved_instead_and_a_broken_one_is_refused() {
     let (mut rig, task, ask) = holding();
     let broken = AskReply::Rules(vec!["bash(cargo".to_owned()]);
-    let refused = rig.command(Command::Answer { task, ask, reply: broken });
+    let refused = rig.command(Command::Answer { task, ask, reply: broken, by: None });
     assert!(message_of(refused).contains("no closing parenthesis"));
     assert_eq!(rig.only_ask(task).id, ask);
     let edited = AskReply::Rules(vec!["bash(cargo add serde *)".to_owned()]);
-    assert_eq!(rig.command(Command::Answer { task, ask, reply: edited }), Some(Ok(Outcome::Done)));
+    assert_eq!(rig.command(Command::Answer { task, ask, reply: edited, by: None }), Some(Ok(Outcome::Done)));
     assert_eq!(rig.rules, [(List::Allow, vec!["bash(cargo add serde *)".to_owned()])]);
 }
 

@@ -279,7 +279,7 @@ impl Rig {
 
     pub fn answer(&mut self, task: TaskId, choice: usize) -> Option<Result<Outcome, Fault>> {
         let ask = self.view(task).asks[0].clone();
-        self.command(Command::Answer { task, ask: ask.id, reply: ask.reply_with_number(choice + 1) })
+        self.command(Command::Answer { task, ask: ask.id, reply: ask.reply_with_number(choice + 1), by: None })
     }
 
     /// Creates a task without a message.

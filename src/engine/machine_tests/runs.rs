@@ -266,6 +266,55 @@ fn quitting_stops_every_run_and_starts_none() {
 }
 
 #[test]
+fn handing_over_lets_turns_finish_and_starts_nothing() {
+    let mut rig = Rig::with(EngineLimits { max_running: 2, ..EngineLimits::default() });
+    let root = rig.root();
+    let alive = rig.make_busy(root, "Alive");
+    let launching = rig.make(root, "Launching");
+    let queued = rig.make(root, "Queued");
+    rig.send(launching, "begin");
+    rig.send(queued, "begin");
+    rig.effects.clear();
+    assert_eq!(rig.command(Command::HandOver { now: false }), Some(Ok(Outcome::Done)));
+    let told = |rig: &Rig, task: TaskId| {
+        rig.count_effects(
+            |effect| matches!(effect, Effect::SendToRun { task: of, command: RunCommand::WrapUp } if *of == task),
+        )
+    };
+    assert_eq!(told(&rig, alive), 1);
+    let cancelled = |effect: &Effect| matches!(effect, Effect::CancelLaunch { task } if *task == launching);
+    assert_eq!(rig.count_effects(cancelled), 1, "what has not begun begins later");
+    let ended = |rig: &Rig| rig.count_effects(|effect| matches!(effect, Effect::Ended));
+    rig.feed(Input::LaunchFailed { task: launching, failure: LaunchFailure::Cancelled });
+    assert_eq!(ended(&rig), 0, "a turn is in progress");
+    // A second request changes nothing, and a message waits for the next process.
+    assert_eq!(rig.command(Command::HandOver { now: false }), Some(Ok(Outcome::Done)));
+    assert_eq!(told(&rig, alive), 1);
+    assert!(matches!(rig.send(queued, "one more thing"), Some(Ok(Outcome::Sent { .. }))));
+    rig.exit(alive, &Exit::Interrupted(InterruptReason::Quit));
+    assert_eq!(ended(&rig), 1);
+    assert!(rig.launched().is_empty());
+    rig.crash();
+    assert_eq!(rig.launched().len(), 2, "the next process goes on with what worked");
+    assert!(rig.view(queued).waits.is_some(), "and what waited waits");
+}
+
+#[test]
+fn a_hand_over_can_be_cut_short() {
+    for again in [Command::Quit, Command::HandOver { now: true }] {
+        let mut rig = Rig::new();
+        let task = rig.make_busy(rig.root(), "Task");
+        rig.command(Command::HandOver { now: false });
+        rig.effects.clear();
+        assert_eq!(rig.command(again.clone()), Some(Ok(Outcome::Done)));
+        let torn_down = |effect: &Effect| matches!(effect, Effect::SendToRun { task: of, command: RunCommand::Teardown(InterruptReason::Quit) } if *of == task);
+        assert_eq!(rig.count_effects(torn_down), 1);
+        rig.exit(task, &Exit::Interrupted(InterruptReason::Quit));
+        assert_eq!(rig.count_effects(|effect| matches!(effect, Effect::Ended)), 1);
+    }
+}
+
+#[test]
 fn a_silent_request_is_shown_as_silent_until_output_arrives() {
     use crate::model::live::{Activity, Live};
     let mut rig = Rig::new();

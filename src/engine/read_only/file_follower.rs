@@ -65,7 +65,14 @@ impl FileFollower {
     pub(super) fn snapshot(&self) -> Snapshot {
         let project = ProjectView::set_up(&self.project, &self.settings);
         let tasks = self.tree.all().filter_map(|node| Some(self.known.get(&node.id)?.view.clone())).collect();
-        Snapshot { project, root: self.tree.root_id(), tasks, quiet: false, live: LiveTurns::default() }
+        Snapshot {
+            project,
+            root: self.tree.root_id(),
+            tasks,
+            quiet: false,
+            live: LiveTurns::default(),
+            clients: Vec::new(),
+        }
     }
 
     /// Returns what changed since the last call.

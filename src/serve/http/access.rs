@@ -40,6 +40,11 @@ impl Client {
         projects.is_none_or(|projects| projects.contains(&project))
     }
 
+    /// Returns the name that other clients see. The page on this machine uses the token of the start.
+    pub fn shown_name(&self) -> String {
+        if self.named.is_some() { self.name.clone() } else { "browser".to_owned() }
+    }
+
     /// Returns its scopes, for the page.
     pub fn scopes(&self) -> Vec<Scope> {
         Scope::ALL.into_iter().filter(|scope| self.may(*scope)).collect()

@@ -4,13 +4,19 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
 use crate::base::Fault;
+
+/// How long an address may be taken by the server that this one replaces.
+const REPLACE_TIMEOUT: Duration = Duration::from_secs(3);
+const REPLACE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The files of a certificate, as PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,13 +76,26 @@ impl Bound {
             let fault = Fault::environment(format!("cannot listen on {address}: {error}"));
             if error.kind() == std::io::ErrorKind::AddrInUse { fault.hint("choose another port") } else { fault }
         };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let listener = bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         Ok(Self { listener, address, tls })
     }
 
     pub(super) fn is_tls(&self) -> bool {
         self.tls.is_some()
+    }
+}
+
+/// Binds an address. A server that is being replaced may still have it for a moment.
+async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let started = Instant::now();
+    loop {
+        match TcpListener::bind(address).await {
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse && started.elapsed() < REPLACE_TIMEOUT => {
+                tokio::time::sleep(REPLACE_PAUSE).await;
+            }
+            bound => return bound,
+        }
     }
 }
 

@@ -12,13 +12,13 @@ use super::routes::{
     CommandAnswer, Config, Health, Link, LinkRequest, Me, MessageRequest, OpenProjects, ProjectState, QueryReply, Sent,
     Session,
 };
-use super::wait::Reply;
 use crate::engine::command::Command;
 use crate::engine::query::{AskRow, List, Query};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 use crate::model::ask::AskReply;
 use crate::serve::place::program_version;
+use crate::serve::wait::Reply;
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 

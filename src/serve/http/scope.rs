@@ -96,6 +96,6 @@ pub(super) fn of_command(command: &Command) -> Scope {
             FileCommand::DraftConflicts { .. } => Scope::Run,
             FileCommand::SetSetting { .. } => Scope::Admin,
         },
-        Command::Quit => Scope::Admin,
+        Command::HandOver { .. } | Command::Quit => Scope::Admin,
     }
 }

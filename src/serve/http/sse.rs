@@ -16,6 +16,8 @@ use super::access::{Access, Client};
 use crate::base::{Fault, known_secrets};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
+use crate::model::ClientKind;
+use crate::serve::presence::Attached;
 use crate::serve::protocol::{Epoch, Position};
 use crate::serve::ring::NumberedUpdate;
 use crate::serve::stream::{Stream, Subscription};
@@ -59,6 +61,7 @@ struct Events {
     state: State,
     limits: Limits,
     tokens: watch::Receiver<u64>,
+    _attached: Option<Attached>,
 }
 
 enum State {
@@ -77,7 +80,8 @@ pub fn events(
     limits: Limits,
 ) -> impl futures::Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
     let tokens = limits.access.changes();
-    let events = Events { stream, state: State::Begin(start), limits, tokens };
+    let attached = stream.presence().attach(ClientKind::Http, &limits.client.shown_name());
+    let events = Events { stream, state: State::Begin(start), limits, tokens, _attached: attached };
     futures::stream::unfold(events, |mut events| async move {
         let chunk = events.next().await?;
         Some((Ok(chunk), events))
@@ -156,13 +160,15 @@ impl Events {
                     self.state = State::Snapshot;
                     return Some(());
                 }
-                Update::Ended => return Some(()),
+                // The client finds the other process and starts over there.
+                Update::Moved | Update::Ended => return Some(()),
                 Update::Task { .. }
                 | Update::Removed { .. }
                 | Update::Event { .. }
                 | Update::Live { .. }
                 | Update::Project { .. }
                 | Update::Notice { .. }
+                | Update::Clients { .. }
                 | Update::Quiet => {}
             }
         }
@@ -182,6 +188,8 @@ pub fn event_name(update: &Update) -> &'static str {
         Update::Notice { .. } => "notice",
         Update::Quiet => "quiet",
         Update::Resync => "resync",
+        Update::Clients { .. } => "clients",
+        Update::Moved => "moved",
         Update::Ended => "ended",
     }
 }

@@ -18,6 +18,7 @@ use crate::engine::snapshot::Snapshot;
 use crate::engine::update::{Level, Notice, Update};
 use crate::serve::connector::{ConnectError, Connection, Connector};
 use crate::serve::frame;
+use crate::serve::place::is_older;
 use crate::serve::protocol::{
     ClientFrame, CommandRequest, Epoch, Goodbye, Hello, Position, RequestId, ServerFrame, VERSION, Welcome,
 };
@@ -70,6 +71,8 @@ struct Subscribed {
 /// An open connection. Reading and writing have their own tasks, so that neither waits for the other.
 struct Wire {
     epoch: Epoch,
+    /// The version of the server's program.
+    program: String,
     out: mpsc::UnboundedSender<Vec<u8>>,
     frames: mpsc::Receiver<Result<ServerFrame, Fault>>,
     _tasks: [AbortOnDropHandle<()>; 2],
@@ -193,10 +196,28 @@ impl Link {
             ServerFrame::Page { id, page } => self.on_page(id, page),
             ServerFrame::Subscribed { id, at, snapshot } => self.on_subscribed(id, at, snapshot),
             ServerFrame::Update { id, seq, update } => self.on_update(id, seq, &update),
-            ServerFrame::Goodbye(Goodbye::Moved) => return Next::Reconnect,
+            ServerFrame::Goodbye(Goodbye::Moved) => {
+                // A newer program takes over from an older one. Otherwise the one who left starts the next.
+                let is_newer = is_older(&self.wire.program, &self.hello.program);
+                self.connector.on_moved(is_newer);
+                self.answer_quits();
+                return Next::Reconnect;
+            }
             ServerFrame::Goodbye(Goodbye::Ended) => return Next::End,
         }
         Next::Continue
+    }
+
+    /// Answers requests to end the engine: it has ended, and the next one is not meant.
+    fn answer_quits(&mut self) {
+        let is_quit = |pending: &Pending| matches!(pending, Pending::Command { command, .. } if matches!(**command, Command::Quit | Command::HandOver { .. }));
+        let quits: Vec<RequestId> =
+            self.pending.iter().filter(|(_, pending)| is_quit(pending)).map(|(id, _)| *id).collect();
+        for id in quits {
+            if let Some(Pending::Command { answer, .. }) = self.pending.remove(&id) {
+                let _ = answer.send(Ok(Outcome::Done));
+            }
+        }
     }
 
     fn refuse(&mut self, id: RequestId, fault: Fault) {
@@ -393,15 +414,17 @@ async fn greet(connection: Connection, hello: &Hello) -> Result<(Wire, Welcome),
         let (theirs, ours) = (&welcome.program, crate::serve::place::program_version());
         let fault =
             Fault::environment(format!("this project is open in mxd {theirs}, which mxd {ours} does not understand"));
-        return Err(Greeting::Refused(fault.hint("quit it first; its agents resume next time")));
+        return Err(Greeting::Refused(fault.hint("`mxd serve restart` moves its agents to this version")));
     }
     let (out, unsent) = mpsc::unbounded_channel();
     let (sender, frames) = mpsc::channel(MAX_UNREAD);
+    let is_newer = welcome.version.minor > VERSION.minor;
     let tasks = [
         AbortOnDropHandle::new(tokio::spawn(write_frames(writer, unsent))),
-        AbortOnDropHandle::new(tokio::spawn(read_frames(reader, sender))),
+        AbortOnDropHandle::new(tokio::spawn(read_frames(reader, sender, is_newer))),
     ];
-    Ok((Wire { epoch: welcome.epoch, out, frames, _tasks: tasks, _carrier: carrier }, welcome))
+    let program = welcome.program.clone();
+    Ok((Wire { epoch: welcome.epoch, program, out, frames, _tasks: tasks, _carrier: carrier }, welcome))
 }
 
 async fn write_frames(
@@ -420,11 +443,18 @@ async fn write_frames(
 async fn read_frames(
     mut reader: Box<dyn tokio::io::AsyncRead + Send + Unpin>,
     frames: mpsc::Sender<Result<ServerFrame, Fault>>,
+    is_newer: bool,
 ) {
     loop {
         let frame = match frame::read(&mut reader, frame::MAX_REPLY).await {
-            Ok(Some(bytes)) => serde_json::from_slice(&bytes)
-                .map_err(|error| Fault::internal(format!("a frame of the engine cannot be read: {error}"))),
+            Ok(Some(bytes)) => match serde_json::from_slice(&bytes) {
+                // A newer minor version may add kinds of frames and of updates.
+                Err(error) if is_newer && error.is_data() => {
+                    tracing::debug!(%error, "a frame of a newer version was skipped");
+                    continue;
+                }
+                read => read.map_err(|error| Fault::internal(format!("a frame of the engine cannot be read: {error}"))),
+            },
             Ok(None) => return,
             Err(error) => Err(Fault::environment(error.to_string())),
         };

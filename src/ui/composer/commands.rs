@@ -28,6 +28,8 @@ const COMMANDS: &[(&str, Action)] = &[
     ("fork", Action::Fork),
     ("log", Action::ShowLog),
     ("init", Action::WriteGuide),
+    ("detach", Action::Detach),
+    ("who", Action::Who),
     ("quit", Action::Quit),
     ("exit", Action::Quit),
 ];

@@ -25,6 +25,13 @@ pub enum ChooserAction {
         parent: TaskId,
     },
     Project(ProjectId),
+    /// A project of another machine.
+    HostProject {
+        host: String,
+        path: String,
+    },
+    /// Says something, and does nothing.
+    Nothing,
     Theme(String),
     /// A sign of the legend, drawn in its role.
     Sign(Role),
@@ -40,6 +47,8 @@ pub enum ChooserAction {
     AnswerWith(TaskId, AskId),
     /// Sends the text of the composer as a message.
     SendMessage,
+    /// An attached client.
+    Client,
     /// Goes to the task that a notice is about.
     Notice(Option<TaskId>),
     /// Sets the profile of the new task in the prompt below this list.

@@ -11,8 +11,8 @@ use crate::ui::action::Action;
 use crate::ui::draw;
 use crate::ui::field::Field;
 use crate::ui::layer::{
-    Board, BoardKind, Chooser, ChooserAction, Confirm, Layer, Prompt, board_view, brief_view, find_view, merge_view,
-    rewind_view,
+    Board, BoardKind, Chooser, ChooserAction, Confirm, ConfirmedAction, Layer, Prompt, board_view, brief_view,
+    find_view, merge_view, rewind_view,
 };
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
@@ -104,8 +104,8 @@ fn chooser_layout(chooser: &Chooser, screen: Rect) -> Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerHit {
     Line(usize),
-    Yes,
-    No,
+    /// A button of a confirmation.
+    Button(Action),
     /// On the layer, but on nothing that can be clicked.
     Nothing,
     Outside,
@@ -135,16 +135,19 @@ pub fn hit(layer: &Layer, model: &Model, cx: &Cx<'_>, screen: Rect, at: Position
         Layer::Merge(_) | Layer::Rewind(_) => LayerHit::Nothing,
         Layer::Confirm(confirm) => {
             let (area, text, lines) = confirm_place(confirm, screen);
-            let [yes, no] = confirm_buttons(confirm, model, cx);
             let y = text.y + u16::try_from(lines.len() + 1).unwrap_or(0).min(text.height.saturating_sub(1));
-            let column = usize::from(at.x.saturating_sub(text.x));
-            let yes_end = yes.width() + BUTTON_GAP.len();
-            match column {
-                _ if at.y != y || at.x < text.x => within(area, None),
-                column if column < yes_end => LayerHit::Yes,
-                column if column < yes_end + no.width() => LayerHit::No,
-                _ => within(area, None),
+            if at.y != y || at.x < text.x {
+                return within(area, None);
             }
+            let (column, mut end) = (usize::from(at.x - text.x), 0);
+            for (action, button) in confirm_buttons(confirm, model, cx) {
+                end += button.width();
+                if column < end {
+                    return LayerHit::Button(action);
+                }
+                end += BUTTON_GAP.len();
+            }
+            within(area, None)
         }
     }
 }
@@ -263,20 +266,31 @@ fn confirm_place(confirm: &Confirm, screen: Rect) -> (Rect, Rect, Vec<words::Row
 
 const BUTTON_GAP: &str = "    ";
 
-/// Returns yes and no with their keys. The default has the sign of the Enter key.
-fn confirm_buttons<'a>(confirm: &Confirm, model: &Model, cx: &Cx<'_>) -> [Line<'a>; 2] {
+/// Returns the choices with their keys. The default has the sign of the Enter key.
+fn confirm_buttons<'a>(confirm: &Confirm, model: &Model, cx: &Cx<'_>) -> Vec<(Action, Line<'a>)> {
     let contexts = model.contexts();
     let button = |action: Action, word: &str, is_default: bool| {
         let key = model.keymap.shown(&contexts, action).map(ToString::to_string).unwrap_or_default();
         let sign = if is_default { format!(" {}", cx.theme.glyphs.enter) } else { String::new() };
         let role = if is_default { Role::Strong } else { Role::Text };
-        Line::from(vec![
+        let line = Line::from(vec![
             Span::styled(key, cx.theme.style(Role::Key)),
             Span::styled(format!(" {word}{sign}"), cx.theme.style(role)),
-        ])
+        ]);
+        (action, line)
     };
-    let is_yes = confirm.is_yes_default();
-    [button(Action::Yes, "yes", is_yes), button(Action::No, "no", !is_yes)]
+    match confirm.action {
+        ConfirmedAction::KeepOrStop(_) => vec![
+            button(Action::KeepWorking, "keep working", true),
+            button(Action::StopAgents, "stop", false),
+            button(Action::No, "cancel", false),
+        ],
+        ConfirmedAction::Interrupt => vec![button(Action::InterruptRest, "interrupt them", false)],
+        ConfirmedAction::Command(_) | ConfirmedAction::Quit | ConfirmedAction::Leave(_) => {
+            let is_yes = confirm.is_yes_default();
+            vec![button(Action::Yes, "yes", is_yes), button(Action::No, "no", !is_yes)]
+        }
+    }
 }
 
 fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: &mut Buffer) {
@@ -286,8 +300,13 @@ fn confirm(confirm: &Confirm, model: &Model, cx: &Cx<'_>, screen: Rect, buffer: 
     for (row, y) in lines.iter().zip(0..text.height) {
         draw::line(buffer, text, y, &row.line(theme));
     }
-    let [yes, no] = confirm_buttons(confirm, model, cx);
-    let keys: Line<'_> = yes.spans.into_iter().chain([Span::raw(BUTTON_GAP)]).chain(no.spans).collect();
+    let mut keys = Line::default();
+    for (_, button) in confirm_buttons(confirm, model, cx) {
+        if !keys.spans.is_empty() {
+            keys.push_span(Span::raw(BUTTON_GAP));
+        }
+        keys.extend(button.spans);
+    }
     let y = u16::try_from(lines.len() + 1).unwrap_or(0);
     draw::line(buffer, text, y.min(text.height.saturating_sub(1)), &keys);
 }

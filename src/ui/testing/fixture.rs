@@ -148,7 +148,7 @@ pub fn snapshot() -> Snapshot {
         model: Some("sonnet".to_owned()),
         profiles: Vec::new(),
     };
-    Snapshot { project, root: ids.root, tasks, quiet: false, live: LiveTurns::default() }
+    Snapshot { project, root: ids.root, tasks, quiet: false, live: LiveTurns::default(), clients: Vec::new() }
 }
 
 /// Returns event number `number`, which happened `seconds` ago.

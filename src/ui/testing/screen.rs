@@ -8,15 +8,15 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
 use crate::base::keys::{Chord, Input, Key};
-use crate::base::{TaskId, Timestamp};
-use crate::engine::command::Command;
+use crate::base::{Fault, TaskId, Timestamp};
+use crate::engine::command::{Command, Outcome};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::update::Update;
 use crate::theme::{Appearance, ColourDepth, Glyphs, Theme};
 use crate::ui::position::ScreenPosition;
 use crate::ui::review::ReviewNotes;
 use crate::ui::testing::{Ids, events, snapshot};
-use crate::ui::{Cx, Effect, Model, Msg, Redraw, Settings, Setup, update, view};
+use crate::ui::{Cx, Effect, Model, Msg, Redraw, Settings, Setup, Tag, update, view};
 
 /// The time of all tests.
 pub const NOW: i64 = 1_794_808_920_000;
@@ -134,6 +134,12 @@ impl Screen {
             _ => None,
         });
         commands.collect()
+    }
+
+    /// Answers the last command.
+    pub fn reply(&mut self, outcome: Result<Outcome, Fault>) -> &mut Self {
+        let tag = Tag(self.model.next_tag);
+        self.msg(Msg::Reply { tag, outcome })
     }
 
     fn drawn(&self) -> Terminal<TestBackend> {

@@ -55,6 +55,7 @@ fn an_answer_joins_its_question() {
         by: AnsweredBy::User,
         rules: Vec::new(),
         cause: None,
+        client: None,
     };
     let mut fold = Fold::default();
     fold.apply(&event(1, 9, Body::AskRaised(ask.clone())));

@@ -16,7 +16,7 @@ use crate::ui::action::{Action, Context};
 use crate::ui::detail::Tab;
 use crate::ui::effect::{EditPurpose, Effect};
 use crate::ui::field::Field;
-use crate::ui::layer::{Board, BoardKind, ConfirmedAction, Layer};
+use crate::ui::layer::{Board, BoardKind, Confirm, ConfirmedAction, Layer};
 use crate::ui::layout::{self, Pane};
 use crate::ui::model::{Model, PendingReply};
 use crate::ui::msg::Cx;
@@ -111,6 +111,12 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         Action::Suspend => out.effect(Effect::Suspend),
         Action::Redraw => out.effect(Effect::Redraw),
         Action::Quit => quit::quit(model, cx, out),
+        Action::Detach => quit::detach(model, cx, out),
+        Action::KeepWorking => quit::keep_working(model, cx, out),
+        Action::StopAgents => quit::stop_and_leave(model, cx, out),
+        Action::InterruptRest => quit::interrupt_rest(model, cx, out),
+        Action::RestartEngine => quit::restart_engine(model, cx, out),
+        Action::Who => pickers::open_clients(model, cx),
 
         Action::Down => step(model, Movement::Rows(1), cx),
         Action::Up => step(model, Movement::Rows(-1), cx),
@@ -475,6 +481,9 @@ fn accept(model: &mut Model, how: AcceptMode, cx: &Cx<'_>, out: &mut Out) {
         Some(Layer::Search(_)) => return search::accept(model),
         Some(Layer::Prompt(_)) => return pickers::submit_prompt(model, cx, out),
         Some(Layer::Brief(_)) => return brief::submit(model, how, cx, out),
+        Some(Layer::Confirm(Confirm { action: ConfirmedAction::KeepOrStop(_), .. })) => {
+            return quit::keep_working(model, cx, out);
+        }
         Some(Layer::Confirm(dialog)) if dialog.is_yes_default() => return confirm(model, cx, out),
         Some(Layer::Confirm(_)) => {
             model.layers.pop();
@@ -505,5 +514,8 @@ fn confirm(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
         }
         ConfirmedAction::Quit => quit::quit_now(model, cx, out),
         ConfirmedAction::Leave(effect) => out.effect(effect),
+        action @ (ConfirmedAction::KeepOrStop(_) | ConfirmedAction::Interrupt) => {
+            model.layers.push(Layer::Confirm(Confirm { action, ..confirm }));
+        }
     }
 }

@@ -1,16 +1,18 @@
 //! Handles engine updates. Nothing here moves the focus or the selection.
 
-use crate::base::{EventId, TaskId};
+use crate::base::{EventId, TaskId, sanitize, text};
 use crate::engine::snapshot::{Snapshot, TaskView};
-use crate::engine::update::Update;
+use crate::engine::update::{Level, Update};
+use crate::model::event::AskAnswered;
 use crate::model::{Body, Event, Live, MessageSource};
-use crate::ui::advice;
 use crate::ui::detail::Tab;
 use crate::ui::effect::Effect;
+use crate::ui::field::Field;
 use crate::ui::live_lines::LiveLines;
 use crate::ui::model::Model;
 use crate::ui::msg::{Cx, Redraw};
-use crate::ui::update::Out;
+use crate::ui::update::{Out, quit};
+use crate::ui::{advice, asks};
 
 pub fn on_update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) {
     match update {
@@ -68,7 +70,12 @@ pub fn on_update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) 
             model.toasts.say_about(notice.level, format!("{whose}{text}"), notice.task, cx.now);
             out.draw(Redraw::Lazy);
         }
+        Update::Clients { clients } => {
+            model.clients = clients;
+            out.draw(Redraw::Lazy);
+        }
         Update::Quiet => {}
+        Update::Moved => quit::on_moved(model, out),
         Update::Resync => {
             model.detail.forget();
             model.review.forget();
@@ -78,8 +85,24 @@ pub fn on_update(model: &mut Model, update: Update, cx: &Cx<'_>, out: &mut Out) 
     }
 }
 
+/// Says who answered a question that disappears here.
+fn on_answered(model: &mut Model, task: TaskId, answered: &AskAnswered, cx: &Cx<'_>) {
+    let Some(name) = answered.answer.client.as_deref().filter(|_| !model.asks.is_sent(answered.id)) else { return };
+    let Some((_, ask)) = model.project.ask(answered.id) else { return };
+    let question = text::headline(&asks::brief(ask), 60);
+    let mut words = format!("Answered by {name}: {} ({question})", text::headline(&answered.answer.text, 60));
+    if let Some(draft) = model.asks.draft(answered.id).filter(|draft| !draft.is_blank()).map(Field::content) {
+        model.composer.remember(task, &draft);
+        words.push_str(". Up recalls what you had written.");
+    }
+    model.toasts.say_about(Level::Info, sanitize::lines(&words).into_owned(), Some(task), cx.now);
+}
+
 fn on_event(model: &mut Model, task: TaskId, event: &Event, cx: &Cx<'_>) {
     model.live_turns.on_event(task, event);
+    if let Body::AskAnswered(answered) = &event.body {
+        on_answered(model, task, answered, cx);
+    }
     if let Body::Message(message) = &event.body
         && message.from == MessageSource::User
     {
@@ -119,6 +142,7 @@ fn on_live(model: &mut Model, task: TaskId, live: &Live, cx: &Cx<'_>, out: &mut 
 pub fn on_snapshot(model: &mut Model, mut snapshot: Snapshot, out: &mut Out) {
     let other = snapshot.project.id != model.project.info.id;
     model.live_turns = std::mem::take(&mut snapshot.live);
+    model.clients = std::mem::take(&mut snapshot.clients);
     model.live_lines = LiveLines::of_turns(&model.live_turns);
     model.project.replace(snapshot);
     model.detail.forget();

@@ -30,8 +30,17 @@ pub fn input(model: &mut Model, input: Input, cx: &Cx<'_>, out: &mut Out) {
 }
 
 /// Actions that work on a screen too small to show anything.
-const TINY_ACTIONS: [Action; 6] =
-    [Action::Quit, Action::Cancel, Action::Suspend, Action::Redraw, Action::Yes, Action::No];
+const TINY_ACTIONS: [Action; 9] = [
+    Action::Quit,
+    Action::Cancel,
+    Action::Suspend,
+    Action::Redraw,
+    Action::Yes,
+    Action::No,
+    Action::KeepWorking,
+    Action::StopAgents,
+    Action::InterruptRest,
+];
 
 fn on_key(model: &mut Model, key: Key, cx: &Cx<'_>, out: &mut Out) {
     if model.layout.shape == Shape::Tiny {

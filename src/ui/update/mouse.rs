@@ -4,7 +4,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::base::keys::{Mouse, MouseButton, MouseKind};
 use crate::ui::action::Action;
-use crate::ui::layer::{self, Layer, LayerHit};
+use crate::ui::layer::{self, ConfirmedAction, Layer, LayerHit};
 use crate::ui::layout::{self, Pane, Shape};
 use crate::ui::model::Model;
 use crate::ui::msg::Cx;
@@ -66,12 +66,16 @@ fn press_layer(model: &mut Model, at: Position, cx: &Cx<'_>, out: &mut Out) {
             Some(Layer::Prompt(_) | Layer::Brief(_) | Layer::Confirm(_) | Layer::Merge(_) | Layer::Rewind(_))
             | None => {}
         },
-        LayerHit::Yes => actions::act(model, Action::Yes, cx, out),
-        LayerHit::No => actions::act(model, Action::No, cx, out),
+        LayerHit::Button(action) => actions::act(model, action, cx, out),
         LayerHit::Nothing => {}
         // A click outside closes a layer, unless text is being written in it.
         LayerHit::Outside => {
-            if !matches!(model.layers.last(), Some(Layer::Prompt(_) | Layer::Brief(_) | Layer::Search(_))) {
+            let stays = match model.layers.last() {
+                Some(Layer::Prompt(_) | Layer::Brief(_) | Layer::Search(_)) => true,
+                Some(Layer::Confirm(confirm)) => confirm.action == ConfirmedAction::Interrupt,
+                _ => false,
+            };
+            if !stays {
                 model.layers.pop();
             }
         }

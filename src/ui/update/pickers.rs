@@ -3,6 +3,7 @@
 use crate::base::{AskId, MicroUsd, TaskId};
 use crate::engine::command::{Command, TaskChanges, TaskDraft, TaskStart};
 use crate::engine::update::Level;
+use crate::model::{ClientKind, ClientView};
 use crate::ui::action::{Action, Context, TABLE};
 use crate::ui::effect::{Effect, Setting};
 use crate::ui::hints::key_label;
@@ -10,7 +11,7 @@ use crate::ui::labels;
 use crate::ui::layer::{Board, BoardKind, Chooser, ChooserAction, Item, Layer, PromptPurpose};
 use crate::ui::layout::Pane;
 use crate::ui::model::{Model, PendingReply};
-use crate::ui::msg::{Cx, ProjectChoice};
+use crate::ui::msg::{Cx, HostProjects, ProjectChoice};
 use crate::ui::setup::ModelOption;
 use crate::ui::toast::Toast;
 use crate::ui::update::actions;
@@ -108,14 +109,75 @@ pub fn open_legend(model: &mut Model, cx: &Cx<'_>) {
 }
 
 pub fn open_projects(model: &mut Model, projects: Vec<ProjectChoice>) {
-    let items = projects.into_iter().map(|project| Item {
-        label: crate::base::sanitize::line(&project.name).into_owned(),
+    model.listed_projects = projects;
+    let items = project_items(model);
+    choose(model, "projects", "which project?", items);
+}
+
+/// Takes in what another machine answered. Its projects come after those that are listed already.
+pub fn on_host_projects(model: &mut Model, host: String, projects: HostProjects) {
+    model.host_projects.insert(host, projects);
+    let items = project_items(model);
+    if let Some(Layer::Choose(chooser)) = model.layers.last_mut().filter(|layer| layer.is_project_list()) {
+        chooser.offer(items);
+    }
+}
+
+fn project_items(model: &Model) -> Vec<Item> {
+    let clean = |text: &str| crate::base::sanitize::line(text).into_owned();
+    let item = |project: &ProjectChoice| {
+        let place = project.host.as_ref().map_or_else(String::new, |host| format!("{host}:"));
+        Item {
+            label: clean(&project.name),
+            also: clean(&place),
+            note: clean(format!("{} {place}{}", project.note, project.path).trim_start()),
+            group: None,
+            pick: match &project.host {
+                None => ChooserAction::Project(project.id),
+                Some(_) if project.id == model.project.info.id => ChooserAction::Nothing,
+                Some(host) => ChooserAction::HostProject { host: host.clone(), path: project.path.clone() },
+            },
+        }
+    };
+    let says = |host: &str, note: String| Item {
+        label: clean(host),
         also: String::new(),
-        note: format!("{} {}", crate::base::sanitize::line(&project.note), crate::base::sanitize::line(&project.path)),
+        note: clean(&note),
         group: None,
-        pick: ChooserAction::Project(project.id),
-    });
-    choose(model, "projects", "which project?", items.collect());
+        pick: ChooserAction::Nothing,
+    };
+    let mut items: Vec<Item> = model.listed_projects.iter().map(item).collect();
+    for (host, projects) in &model.host_projects {
+        match projects {
+            HostProjects::Asked => items.push(says(host, "asked for its projects …".to_owned())),
+            HostProjects::Listed(projects) if projects.is_empty() => items.push(says(host, "no projects".to_owned())),
+            HostProjects::Listed(projects) => items.extend(projects.iter().map(item)),
+            HostProjects::Failed(fault) => items.push(says(host, fault.message.clone())),
+        }
+    }
+    items
+}
+
+/// Lists who is attached to the engine.
+pub fn open_clients(model: &mut Model, cx: &Cx<'_>) {
+    let kind = |kind: ClientKind| match kind {
+        ClientKind::Screen => "screen",
+        ClientKind::Http => "page or program",
+        ClientKind::Command => "command",
+        ClientKind::Other => "program",
+    };
+    let item = |client: &ClientView| Item {
+        label: crate::base::sanitize::line(&client.name).into_owned(),
+        also: String::new(),
+        note: format!("{} since {}", kind(client.kind), labels::time_of_day(client.since, cx.zone)),
+        group: None,
+        pick: ChooserAction::Client,
+    };
+    let items: Vec<Item> = model.clients.iter().map(item).collect();
+    if items.is_empty() {
+        return model.toasts.say(Level::Info, "Nobody else can attach to this engine", cx.now);
+    }
+    choose(model, "attached", "who is here", items);
 }
 
 /// Lists the last notices, the newest first.
@@ -328,7 +390,10 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
             model.settings.next_model = Some(name.clone());
             out.effect(Effect::SaveSetting { setting: Setting::TaskModel(name) });
         }
-        ChooserAction::Sign(_) => {}
+        ChooserAction::HostProject { host, path } => {
+            quit::leave_for(model, "Switch project?", Effect::OpenHostProject { host, path }, out);
+        }
+        ChooserAction::Sign(_) | ChooserAction::Client | ChooserAction::Nothing => {}
         ChooserAction::Theme(name) => {
             model.settings.theme.clone_from(&name);
             out.effect(Effect::SaveSetting { setting: Setting::Theme(name) });

@@ -10,7 +10,7 @@ use crate::ui::layout::{self, Columns, LayoutRequest, Pane, Shape};
 use crate::ui::model::{Model, NotifiedCounts};
 use crate::ui::msg::Cx;
 use crate::ui::transcript::PAGE;
-use crate::ui::update::{Out, SETTINGS, actions, search};
+use crate::ui::update::{Out, SETTINGS, actions, quit, search};
 use crate::ui::{asks, composer, detail, tree};
 
 pub fn reconcile(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
@@ -31,6 +31,7 @@ pub fn reconcile(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let height = tree_height(model);
     model.tree.sync(&model.project, height);
     board(model);
+    quit::update_hand_over(model);
     theme(model, out);
     actions::rewind::request_preview(model, out);
     load(model, out);

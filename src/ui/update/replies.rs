@@ -3,11 +3,11 @@
 use crate::base::Fault;
 use crate::engine::command::Outcome;
 use crate::engine::update::Level;
-use crate::ui::effect::{Effect, Tag};
+use crate::ui::effect::Tag;
 use crate::ui::model::{Model, PendingReply};
 use crate::ui::msg::{Cx, Redraw};
 use crate::ui::outcome;
-use crate::ui::update::{Out, actions, go_to};
+use crate::ui::update::{Out, actions, go_to, quit};
 
 pub fn on_reply(model: &mut Model, tag: Tag, reply: Result<Outcome, Fault>, cx: &Cx<'_>, out: &mut Out) {
     out.draw(Redraw::Now);
@@ -19,7 +19,8 @@ pub fn on_reply(model: &mut Model, tag: Tag, reply: Result<Outcome, Fault>, cx: 
                 // Keep a message that could not be sent.
                 PendingReply::Sent { task, text } => model.composer.restore(task, &text),
                 PendingReply::Answered(ask) => model.asks.on_answer_refused(ask),
-                PendingReply::Quit => out.effect(Effect::Quit),
+                PendingReply::Leave(effect) => out.effect(effect),
+                PendingReply::HandedOver => quit::on_refused(model),
                 // The comments are still drafts.
                 PendingReply::Created { brief } => actions::brief::restore(model, brief),
                 PendingReply::Reviewed(_) | PendingReply::Plain(_) => {}
@@ -44,7 +45,7 @@ pub fn on_reply(model: &mut Model, tag: Tag, reply: Result<Outcome, Fault>, cx: 
         (_, PendingReply::Reviewed(task)) => actions::review::on_sent(model, task, cx, out),
         (outcome, PendingReply::Merged(task)) => actions::merge::on_merged(model, task, outcome, cx),
         (_, PendingReply::Checked(task)) => actions::merge::on_verified(model, task, out),
-        (_, PendingReply::Quit) => out.effect(Effect::Quit),
+        (_, PendingReply::Leave(effect)) => out.effect(effect),
         (Outcome::Sent { .. } | Outcome::Created { .. }, _) => {}
         (_, PendingReply::Plain(Some(words))) if message.is_none() => model.toasts.say(Level::Info, words, cx.now),
         _ => {}

@@ -138,6 +138,7 @@ impl Desk {
         loop {
             match self.request.inbox.try_recv() {
                 Ok(RunCommand::Deliver(event)) => self.apply(&event),
+                Ok(RunCommand::WrapUp) => return Some(InterruptReason::Quit),
                 Ok(RunCommand::Teardown(reason)) => return Some(reason),
                 Ok(_) => {}
                 Err(TryRecvError::Empty) => return None,

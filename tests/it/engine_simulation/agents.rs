@@ -192,6 +192,7 @@ impl World {
                 RunCommand::Deliver(event) => Input::Delivered { event },
                 RunCommand::Withdraw(ids) => Input::Withdraw { ids },
                 RunCommand::Interrupt => Input::Interrupt,
+                RunCommand::WrapUp => Input::WrapUp,
                 RunCommand::Teardown(reason) => Input::Teardown(reason),
                 RunCommand::Background { .. } | RunCommand::Kill { .. } => return,
             };

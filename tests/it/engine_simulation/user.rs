@@ -62,9 +62,9 @@ impl World {
                 };
                 // A hasty user answers twice.
                 if self.dice.draw(8) == 0 {
-                    self.issue(Command::Answer { task, ask: ask.id, reply: reply.clone() });
+                    self.issue(Command::Answer { task, ask: ask.id, reply: reply.clone(), by: None });
                 }
-                Command::Answer { task, ask: ask.id, reply }
+                Command::Answer { task, ask: ask.id, reply, by: None }
             }
             15..=17 => Command::Withdraw { task, messages: self.unread(task) },
             18..=20 => {
@@ -137,7 +137,7 @@ impl World {
         for _ in 0..60 {
             let asks = self.open_asks();
             for (task, ask) in &asks {
-                self.issue(Command::Answer { task: *task, ask: ask.id, reply: ask.reply_with_number(1) });
+                self.issue(Command::Answer { task: *task, ask: ask.id, reply: ask.reply_with_number(1), by: None });
             }
             self.quiesce();
             if !asks.is_empty() {

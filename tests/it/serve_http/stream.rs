@@ -16,7 +16,7 @@ use mxd::engine::feed::{Feed, SnapshotSlot, Watcher};
 use mxd::engine::handle::{Pages, Port};
 use mxd::engine::query::{Query, QueryAnswer};
 use mxd::engine::snapshot::{ProjectView, Snapshot, TaskView};
-use mxd::engine::update::{Level, Notice, Update};
+use mxd::engine::update::{EngineEnd, Level, Notice, Update};
 use mxd::model::live_turn::LiveTurns;
 use mxd::model::task::TaskNode;
 use mxd::model::{Live, Project};
@@ -79,8 +79,14 @@ impl Changing {
             former: Vec::new(),
             extra: serde_json::Map::new(),
         };
-        let snapshot =
-            Snapshot { project: ProjectView::of(&project, 0), root, tasks, quiet: false, live: LiveTurns::default() };
+        let snapshot = Snapshot {
+            project: ProjectView::of(&project, 0),
+            root,
+            tasks,
+            quiet: false,
+            live: LiveTurns::default(),
+            clients: Vec::new(),
+        };
         let first = serde_json::to_value(&snapshot.tasks).unwrap();
         let history = History { snapshot, tasks: vec![first], said: vec![Said::Nothing], number: 0 };
         Self { feed: Arc::default(), state: Arc::new(Mutex::new(history)) }
@@ -146,7 +152,7 @@ impl Port for Changing {
         .boxed()
     }
 
-    fn ended(&self) -> BoxFuture<'_, ()> {
+    fn ended(&self) -> BoxFuture<'_, EngineEnd> {
         std::future::pending().boxed()
     }
 }

@@ -246,20 +246,30 @@ impl Session {
         Traffic(self.shown.state.lock().unwrap().traffic.clone())
     }
 
-    /// Quits, and says yes where an agent is still at work: whether one is may depend on the moment.
+    /// Quits, and stops the agents where one is still at work: whether one is may depend on the moment.
     #[track_caller]
-    pub fn quit(mut self) -> Ended {
+    pub fn quit(self) -> Ended {
+        self.end_with("s")
+    }
+
+    /// Quits, and lets agents that are at work go on.
+    #[track_caller]
+    pub fn leave(self) -> Ended {
+        self.end_with("k")
+    }
+
+    #[track_caller]
+    fn end_with(mut self, choice: &'static str) -> Ended {
         self.press("ctrl-q");
-        let mut said = false;
+        let mut key = None;
         self.wait_until("the end", || {
-            let asks = !said && self.text().contains(" y yes  n no");
-            if asks {
-                said = true;
-            }
-            asks || self.has_exited()
+            let text = self.text();
+            let keys = [(" y yes  n no", "y"), ("s stop them", choice)];
+            key = keys.iter().find(|(hint, _)| text.contains(hint)).map(|(_, key)| *key);
+            key.is_some() || self.has_exited()
         });
-        if said {
-            self.press("y");
+        if let Some(key) = key.filter(|_| !self.has_exited()) {
+            self.press(key);
         }
         self.wait_for_end()
     }

@@ -89,7 +89,7 @@ impl Machine {
 
     /// Returns the oldest queued merge that can be started, and its host.
     fn next_queued_merge(&self, wanted: Option<TaskId>) -> Option<(TaskId, TaskId)> {
-        if self.quitting || self.limits.hold {
+        if self.leaving.is_some() || self.limits.hold {
             return None;
         }
         let due = self.merge_queue.iter().filter_map(|task| {

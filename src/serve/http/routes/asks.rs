@@ -44,7 +44,7 @@ pub async fn answer(
         }
         let open = project.handle.asks().await?.rows;
         let Some(row) = open.into_iter().find(|row| row.ask.id == ask) else { continue };
-        let command = Command::Answer { task: row.task, ask, reply };
+        let command = Command::Answer { task: row.task, ask, reply, by: Some(client.shown_name()) };
         return Ok(carry_out(project.clone(), once, command).await?.into_response());
     }
     Err(HttpError::not_found("no open question has this id; it may have been answered or withdrawn")

@@ -49,7 +49,7 @@ pub async fn command(
     peer.check_may_change(&shared.home).await?;
     let once = Once::of(&client, &request)?;
     let body = request::read_body(request, MAX_COMMAND).await?;
-    let command: Command = request::parse(&body)?;
+    let command = request::parse::<Command>(&body)?.signed(&client.shown_name());
     require(&client, scope::of_command(&command))?;
     let done = carry_out(project, once.map(|once| once.with(&body)), command).await?;
     Ok(done.into_response())

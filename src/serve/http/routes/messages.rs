@@ -12,7 +12,6 @@ use super::super::peer::Peer;
 use super::super::projects::OpenProject;
 use super::super::request::{self, MAX_BODY, Parameters, PathParts, json};
 use super::super::scope::Scope;
-use super::super::wait::{End, TurnWatch};
 use super::commands::{Done, Once, carry_out};
 use super::{Answer, Server, project};
 use crate::base::{Fault, MessageId, TaskId};
@@ -21,6 +20,7 @@ use crate::model::Image;
 use crate::model::ask::AskMode;
 use crate::model::message::Delivery;
 use crate::serve::stream::Subscription;
+use crate::serve::wait::{End, TurnWatch};
 
 /// How long to wait for a reply, in seconds.
 const DEFAULT_TIMEOUT: u64 = 60;

@@ -190,10 +190,10 @@ fn answer(model: &mut Model, task: TaskId, ask: AskId, reply: AskReply, cx: &Cx<
     let is_rule = matches!(reply, AskReply::Rules(_) | AskReply::Choice(ChoiceId::Project | ChoiceId::Never));
     let others = if is_rule { Vec::new() } else { model.asks.equal_to(ask).to_vec() };
     for (task, ask) in others {
-        let command = Command::Answer { task, ask, reply: reply.clone() };
+        let command = Command::Answer { task, ask, reply: reply.clone(), by: None };
         out.command(model, command, PendingReply::Answered(ask), cx);
     }
-    out.command(model, Command::Answer { task, ask, reply }, PendingReply::Answered(ask), cx);
+    out.command(model, Command::Answer { task, ask, reply, by: None }, PendingReply::Answered(ask), cx);
     if was_opened {
         return_focus(model);
     }

@@ -24,7 +24,7 @@ fn composer_of_a_task_that_asks_is_the_answer_field() {
     // Each letter of it is a command elsewhere; `q` quits.
     screen.typed("quick").keys("enter");
     let reply = AskReply::Text("quick".to_owned());
-    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply, by: None }]);
     assert!(!screen.shows("callback route asks"), "{}", screen.text());
 }
 
@@ -45,7 +45,7 @@ fn digit_answers_where_the_cursor_is() {
     let ids = screen.ids();
     screen.keys("2");
     let reply = AskReply::Choice(ChoiceId::Option(1));
-    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply, by: None }]);
 }
 
 #[test]
@@ -127,7 +127,8 @@ fn enter_without_an_answer_takes_the_default_or_says_what_to_do() {
 fn written_number_of_a_choice_is_that_choice() {
     let mut screen = asked();
     let ids = screen.ids();
-    let second = Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(1)) };
+    let second =
+        Command::Answer { task: ids.callback, ask: ids.ask, reply: AskReply::Choice(ChoiceId::Option(1)), by: None };
     // Typed before the card had settled, and typed with a space.
     screen.typed(" 2").keys("enter");
     assert_eq!(screen.commands(), std::slice::from_ref(&second));
@@ -179,7 +180,7 @@ fn a_task_that_waits_for_a_subtask_shows_its_question() {
     assert!(screen.shows("callback route asks"), "{}", screen.text());
     screen.typed("quick").keys("enter");
     let reply = AskReply::Text("quick".to_owned());
-    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply, by: None }]);
     assert!(screen.shows("message orchestrator"), "{}", screen.text());
 }
 

@@ -82,7 +82,7 @@ impl TurnWatch {
         match update {
             Update::Event { task, event } if *task == self.task => self.on_event(event),
             Update::Removed { task } if *task == self.task => Some(End::Gone),
-            Update::Ended => Some(End::Gone),
+            Update::Moved | Update::Ended => Some(End::Gone),
             Update::Resync => Some(End::Lost),
             Update::Event { .. }
             | Update::Removed { .. }
@@ -90,6 +90,7 @@ impl TurnWatch {
             | Update::Live { .. }
             | Update::Project { .. }
             | Update::Notice { .. }
+            | Update::Clients { .. }
             | Update::Quiet => None,
         }
     }
