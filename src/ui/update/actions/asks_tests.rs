@@ -222,7 +222,7 @@ fn digit_in_the_tree_goes_into_the_answer_field_and_enter_sends_it() {
     assert!(screen.shows("→ "), "it says what the number stands for: {}", screen.text());
     screen.keys("enter");
     let reply = AskReply::Choice(ChoiceId::Option(1));
-    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply, by: None }]);
     assert_eq!(screen.model.focus, Pane::Tree, "back to where the user was");
 }
 
@@ -270,5 +270,5 @@ fn reviewed_work_is_merged_by_way_of_its_preview() {
     let ids = screen.ids();
     screen.keys("1");
     let reply = AskReply::Choice(ChoiceId::Approve);
-    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply }]);
+    assert_eq!(screen.commands(), [Command::Answer { task: ids.callback, ask: ids.ask, reply, by: None }]);
 }
