@@ -133,10 +133,6 @@ fn target(uri: &Uri, headers: &HeaderMap, default: Option<u16>) -> Result<Target
     if headers.get_all(header::HOST).iter().count() > 1 {
         return Err(Failure::Bad("the request has several Host headers"));
     }
-    // The parser drops a length beside chunks, so only chunks are written.
-    if headers.get_all(header::CONTENT_LENGTH).iter().count() > 1 {
-        return Err(Failure::Bad("the length of the request is ambiguous"));
-    }
     let authority = uri.authority().ok_or(Failure::Bad("the request names no host"))?;
     Target::parse(authority.as_str(), default).map_err(|error| Failure::Refused(error.into()))
 }

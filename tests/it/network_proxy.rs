@@ -162,7 +162,7 @@ async fn a_plain_request_is_written_anew_for_the_host_that_was_admitted() {
     let (address, _) = scene.sandbox().await;
     let request = format!(
         "POST http://LOCALHOST:{port}/a?b=c HTTP/1.1\r\nHost: other.example\r\nConnection: x-drop, content-length\r\nX-Drop: 1\r\n\
-         Proxy-Authorization: secret\r\nX-Keep: 2\r\nContent-Length: 5\r\n\r\nhelloGET http://127.0.0.1/ HTTP/1.1\r\n\r\n"
+         Proxy-Authorization: secret\r\nX-Keep: 2\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhelloGET http://127.0.0.1/ HTTP/1.1\r\n\r\n"
     );
     let response = send(address, request).await;
     assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("\r\n\r\nhi"), "{response}");
@@ -171,6 +171,7 @@ async fn a_plain_request_is_written_anew_for_the_host_that_was_admitted() {
     let lower = request.to_lowercase();
     assert!(request.starts_with("POST /a?b=c HTTP/1.1\r\n") && request.ends_with("\r\n\r\nhello"), "{request}");
     assert!(lower.contains(&format!("host: localhost:{port}\r\n")) && lower.contains("x-keep: 2"), "{request}");
+    assert_eq!(lower.matches("content-length").count(), 1, "{request}");
     for gone in ["other.example", "x-drop", "secret", "get http"] {
         assert!(!lower.contains(gone), "{request}");
     }
@@ -202,7 +203,6 @@ async fn a_request_with_two_meanings_reaches_nobody() {
     let heads = [
         "Host: a\r\nHost: b\r\n\r\n",
         "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
-        "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
         "Content-Length: +5\r\n\r\nhello",
         "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
         "Content-Length : 5\r\n\r\nhello",
