@@ -284,13 +284,13 @@ impl Call {
     /// Starts the call. The caller reads its output while it runs.
     pub(super) fn start(self) -> Result<(RunningCall, StdioPipes), Error> {
         static CALLS: AtomicU64 = AtomicU64::new(0);
-        let (name, limit) = (self.name(), self.limit);
+        let (call, limit) = (self.name(), self.limit);
         let mut spec = ChildSpec::new(
             format!("git-{}-{}", std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed)),
             "git",
             self.cwd.clone(),
         );
-        spec.label = format!("git {name}");
+        spec.label = format!("git {call}");
         spec.arguments = self.arguments;
         spec.records = self.records;
         let (mut settings, mut environment, mut fetch_note) = (self.settings, self.environment, String::new());
@@ -321,12 +321,12 @@ impl Call {
             spec = sandbox.enter(spec);
         }
         let (process, stdio) = start_with_stdio(spec)?;
-        Ok((RunningCall { name, folder: self.cwd, limit, fetch_note, process }, stdio))
+        Ok((RunningCall { call, folder: self.cwd, limit, fetch_note, process }, stdio))
     }
 
     async fn output_of(self, input: &mut (dyn AsyncRead + Send + Unpin)) -> Result<CallOutput, Error> {
         let (running, StdioPipes { input: mut pipe, output }) = self.start()?;
-        let RunningCall { name: call, limit, fetch_note, process, .. } = running;
+        let RunningCall { call, limit, fetch_note, process, .. } = running;
         let write_input = async move {
             // A git that stops reading reports the reason itself.
             let _ = tokio::io::copy(input, &mut pipe).await;
@@ -363,7 +363,7 @@ fn error_message(process: &Process) -> String {
 /// A git process that was started.
 #[derive(Debug)]
 pub(super) struct RunningCall {
-    name: String,
+    call: String,
     folder: PathBuf,
     limit: Duration,
     fetch_note: String,
@@ -374,13 +374,13 @@ impl RunningCall {
     /// Waits for the end of a call whose output was read.
     pub(super) async fn finish(self) -> Result<(), Error> {
         let Ok(exit) = timeout(self.limit, self.process.wait_exited()).await else {
-            return Err(Error::TooSlow { call: self.name, limit: self.limit });
+            return Err(Error::TooSlow { call: self.call, limit: self.limit });
         };
         if exit.is_success() {
             return Ok(());
         }
         let message = error_message(&self.process);
-        Err(Error::Failed { call: self.name, folder: self.folder, code: exit.code, message })
+        Err(Error::Failed { call: self.call, folder: self.folder, code: exit.code, message })
     }
 }
 

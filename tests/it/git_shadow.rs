@@ -68,6 +68,12 @@ impl<'s> Agent<'s> {
         synced
     }
 
+    /// Runs the command that a notice names.
+    fn obey(&self, notice: &str) {
+        let command = notice.split('`').nth(1).unwrap();
+        self.sh(command);
+    }
+
     fn tip(&self) -> String {
         git(&self.scene.top, ["rev-parse", &self.branch])
     }
@@ -288,11 +294,14 @@ at_home! {
         fs::write(admin.join("index"), forged).unwrap();
         let synced = agent.sync().await;
         assert!(synced.index_problem.is_some());
-        assert!(!synced.notices(&agent.branch).is_empty());
         assert_eq!(fs::read(agent.git_dir().join("index")).unwrap(), index);
         fs::write(admin.join("index"), "DIRC nonsense").unwrap();
-        assert!(agent.sync().await.index_problem.is_some());
+        let synced = agent.sync().await;
+        assert!(synced.index_problem.is_some());
         assert_eq!(fs::read(agent.git_dir().join("index")).unwrap(), index);
+        agent.obey(&synced.notices(&agent.branch)[0]);
+        assert_eq!(agent.sync().await.index_problem, None);
+        assert_eq!(status_of(&agent.path), "");
     }
 
     async fn a_branch_moved_on_both_sides_loses_no_commit() {

@@ -72,7 +72,7 @@ impl Synced {
         }
         if let Some(problem) = &self.index_problem {
             notices.push(format!(
-                "The index of your worktree is not visible outside of the sandbox: {problem}. `git reset` makes a new one."
+                "The index of your worktree is not visible outside of the sandbox: {problem}. `git read-tree HEAD` makes a new one."
             ));
         }
         if self.lfs_refused > 0 {

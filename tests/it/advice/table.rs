@@ -379,4 +379,8 @@ pub const ADVICE: &[(&str, &[Said])] = &[
         "permit_gate.rs::rules_are_added_and_removed_where_they_are_and_bad_ones_are_refused",
         &[("cli/permit.rs", "mxd permit list")],
     ),
+    (
+        "git_shadow.rs::an_index_with_a_path_into_the_git_folder_is_not_published",
+        &[("git/shadow/sync.rs", "git read-tree HEAD")],
+    ),
 ];
