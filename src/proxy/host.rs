@@ -49,6 +49,10 @@ impl Host {
         if text.chars().any(|c| c.is_control() || c.is_whitespace() || "%@/\\?#\"<>^`{|}*,;".contains(c)) {
             return Err(HostError::Character);
         }
+        // The idea of a dot differs, too: these are the ones that become one.
+        if text.ends_with(['.', '\u{3002}', '\u{ff0e}', '\u{ff61}']) {
+            return Err(HostError::TrailingDot);
+        }
         let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         if let Some(address) = bare.or_else(|| text.contains(':').then_some(text)) {
             let address: Ipv6Addr = address.parse().map_err(|_| HostError::Invalid)?;
@@ -57,7 +61,6 @@ impl Host {
         match url::Host::parse(text).map_err(|_| HostError::Invalid)? {
             url::Host::Ipv4(address) => Ok(Self::Address(address.into())),
             url::Host::Ipv6(address) => Ok(Self::Address(IpAddr::V6(address).to_canonical())),
-            url::Host::Domain(name) if name.ends_with('.') => Err(HostError::TrailingDot),
             url::Host::Domain(name) => {
                 let is_label = |label: &str| {
                     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';

@@ -1,6 +1,6 @@
 //! The hosts that a project needs from the start: registries of the lock files it has, and its git remotes.
 
-use super::host::{Host, HostPattern};
+use super::host::{Host, HostPattern, Target};
 
 /// Lock files, and the hosts that their package managers download from.
 const REGISTRIES: &[(&[&str], &[&str])] = &[
@@ -45,23 +45,20 @@ pub fn of_remote(address: &str) -> Option<HostPattern> {
         Some(_) => return None,
         // `user@host:path`, but not `/path` or `c:\path`.
         None => {
-            let (host, _) = address.split_once(':')?;
+            let (host, path) = address.split_once(':')?;
             let host = host.rsplit('@').next()?;
-            (!host.contains(['/', '\\']) && host.len() > 1).then_some(host)?
+            // `name::address` is for another program.
+            (!host.contains(['/', '\\']) && host.len() > 1 && !path.starts_with(':')).then_some(host)?
         }
     };
     // A remote says where code comes from, not that an agent may use this machine or its network.
-    let is_address = |text: &str| {
-        let host = text.rsplit_once(':').map_or(text, |(host, _)| host);
-        matches!(Host::parse(host), Ok(Host::Address(_)))
-    };
-    HostPattern::parse(text).ok().filter(|_| !text.starts_with("*.") && !is_address(text))
+    let is_name = matches!(Target::parse(text, Some(443)), Ok(Target { host: Host::Name(_), .. }));
+    HostPattern::parse(text).ok().filter(|_| is_name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proxy::Target;
 
     fn allows(pattern: Option<HostPattern>, target: &str) -> bool {
         pattern.is_some_and(|pattern| pattern.matches(&Target::parse(target, None).unwrap()).is_some())
@@ -96,6 +93,7 @@ mod tests {
             "https://*.example/x",
             "https://10.0.0.1/x",
             "ssh://127.0.0.1:22/x",
+            "https://[::1]/x",
             "",
         ] {
             assert_eq!(of_remote(remote), None, "{remote}");
