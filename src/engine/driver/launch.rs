@@ -81,9 +81,10 @@ async fn start(
         Ok(preflight) => preflight,
         Err(fault) => {
             let models = backend.replacements(Arc::clone(&assignment)).await;
-            return Err(match models.is_empty() {
-                true => LaunchFailure::Refused(fault),
-                false => LaunchFailure::UnknownModel { fault, models },
+            return Err(if models.is_empty() {
+                LaunchFailure::Refused(fault)
+            } else {
+                LaunchFailure::UnknownModel { fault, models }
             });
         }
     };
