@@ -6,6 +6,7 @@ mod agent_guard;
 mod agents;
 mod asks;
 mod attach;
+mod backends;
 mod check;
 mod completions;
 mod config;
@@ -19,6 +20,7 @@ mod fork;
 mod gc;
 mod goal;
 mod help;
+mod host;
 mod import;
 mod init;
 mod local_time;
@@ -58,7 +60,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::base::{FaultKind, known_secrets};
-use crate::process::environment;
+use crate::process::{self, environment};
 use console::{Console, Failure};
 use paint::ColorChoice;
 
@@ -101,6 +103,8 @@ enum Command {
     Config(config::Args),
     /// List, test and approve MCP servers.
     Mcp(mcp::Args),
+    /// List and test outside agent programs that do tasks.
+    Backends(backends::Args),
     /// List, explain and change what agents may do without asking.
     Permit(permit::Args),
     /// List and check the profiles that tasks can use.
@@ -170,6 +174,9 @@ enum Command {
     /// Print the words that may complete a command line.
     #[command(name = "__complete", hide = true)]
     Complete(completions::CompleteArgs),
+    /// Run a program and let nothing of it survive.
+    #[command(name = "__host", hide = true)]
+    Host(host::Args),
 }
 
 impl Cli {
@@ -222,6 +229,12 @@ pub fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    if let Some(Command::Host(args)) = &cli.command {
+        return host::run(args);
+    }
+    if let Ok(program) = std::env::current_exe() {
+        process::set_host_program(program);
+    }
     known_secrets::remember(environment::secret_values(std::env::vars_os()));
     // Screen readers and simple terminals use the plain mode.
     let color = if cli.plain && cli.color == ColorChoice::Auto { ColorChoice::Never } else { cli.color };
@@ -242,6 +255,7 @@ pub fn main() -> ExitCode {
         Some(Command::Init(args)) => init::run(&mut console, &place, &args),
         Some(Command::Config(args)) => config::run(&mut console, &place, args),
         Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),
+        Some(Command::Backends(args)) => backends::run(&mut console, &place, args),
         Some(Command::Permit(args)) => permit::run(&mut console, &place, args),
         Some(Command::Agents(args)) => agents::run(&mut console, &place, &args),
         Some(Command::Run(args)) => run::run(&mut console, &place, &args),
@@ -271,6 +285,8 @@ pub fn main() -> ExitCode {
         Some(Command::Completions(args)) => completions::completions(&mut console, &args),
         Some(Command::Man(args)) => completions::man(&mut console, &args),
         Some(Command::Complete(args)) => completions::complete(&mut console, &place, &args),
+        // Handled above: a host does nothing else.
+        Some(Command::Host(_)) => Ok(0),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -33,6 +33,7 @@ pub mod settings_files;
 pub mod snapshot;
 pub mod stall;
 mod task_search;
+pub mod tool_door;
 pub mod tools;
 pub mod update;
 mod work_queries;

@@ -16,6 +16,7 @@ pub mod git;
 pub mod import;
 pub mod model;
 pub mod net;
+pub mod outside;
 pub mod permit;
 pub mod process;
 pub mod provider;

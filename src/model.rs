@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod ask;
+pub mod backend;
 pub mod client;
 pub mod content;
 pub mod control;

@@ -11,6 +11,7 @@ mod child_handle;
 mod detached;
 pub mod environment;
 mod harden;
+mod host;
 pub mod lineage;
 mod nohup;
 pub mod orphans;
@@ -29,6 +30,7 @@ pub use child::{
 pub use detached::start_detached;
 pub use environment::Environment;
 pub use harden::{hide_own_memory, is_root};
+pub use host::{HOST_COMMAND, host_program, host_spec, run_host, set_host_program};
 pub use nohup::outlives_terminal;
 pub use orphans::{EndedProcess, find_orphans, kill_own, sweep};
 pub use output::{Capture, OutputSnapshot};

@@ -12,6 +12,7 @@ pub mod background;
 pub mod connector;
 pub mod frame;
 pub mod http;
+pub mod mcp;
 pub mod outcomes;
 pub mod place;
 pub mod presence;

@@ -21,6 +21,7 @@ mod jobs;
 mod list_files;
 mod live;
 pub mod mcp;
+pub mod mcp_server;
 mod order;
 mod path_display;
 mod permission;

@@ -426,7 +426,8 @@ function renderTree() {
     if (!known) return item;
     for (const name of ['class', 'aria-selected', 'aria-level', 'aria-label']) known.setAttribute(name, item.getAttribute(name));
     known.tabIndex = item.tabIndex;
-    if (known.innerHTML !== item.innerHTML) known.replaceChildren(...item.childNodes);
+    const isSame = known.childNodes.length === item.childNodes.length && [...known.childNodes].every((node, at) => node.isEqualNode(item.childNodes[at]));
+    if (!isSame) known.replaceChildren(...item.childNodes);
     return known;
   }));
   if (hadFocus) $('tree').querySelector('[aria-selected=true]')?.focus();

@@ -42,7 +42,9 @@ fn reach(command: Option<&Command>) -> Reach {
         | Command::Help(_)
         | Command::Completions(_)
         | Command::Man(_)
-        | Command::Complete(_) => Reach::Reads,
+        | Command::Complete(_)
+        // Started by the engine for a program of an agent.
+        | Command::Host(_) => Reach::Reads,
         Command::Init(_)
         | Command::Run(_)
         | Command::Send(_)
@@ -55,6 +57,7 @@ fn reach(command: Option<&Command>) -> Reach {
         Command::Serve(args) => args.reach(),
         Command::Config(args) => args.reach(),
         Command::Mcp(args) => args.reach(),
+        Command::Backends(args) => args.reach(),
         Command::Permit(args) => args.reach(),
         Command::Merge(args) => args.reach(),
         Command::Rewind(args) => args.reach(),

@@ -143,6 +143,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
                     findings.push(machine::account());
                 }
                 findings.extend(settings::servers(here, &merged.servers));
+                findings.extend(settings::backends(&merged.settings));
                 if merged.fault().is_none() {
                     findings.extend(runtime.block_on(providers::check_all(&merged.settings, args.offline)));
                 }

@@ -25,7 +25,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Look", &["tree", "diff", "log", "cost", "search", "export"]),
     ("Work on tasks", &["task", "merge", "rewind", "fork", "restore"]),
     ("Leave agents at work", &["serve", "attach"]),
-    ("Configure", &["config", "permit", "agents", "mcp", "completions"]),
+    ("Configure", &["config", "permit", "agents", "backends", "mcp", "completions"]),
     ("Maintain", &["doctor", "check", "gc", "projects", "import"]),
     ("Help", &["help", "man"]),
 ];
@@ -73,6 +73,7 @@ topics![
     "keys" => "keys.md",
     "configuration" => "configuration.md",
     "providers" => "providers.md",
+    "backends" => "backends.md",
     "profiles" => "profiles.md",
     "tools" => "tools.md",
     "git" => "git.md",

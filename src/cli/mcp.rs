@@ -1,6 +1,7 @@
 //! `mxd mcp`: lists, tests and approves MCP servers.
 
 mod masked;
+mod serve;
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::cli::locate::{ProjectLocator, home, new_ids};
 use crate::config::paths::Home;
 use crate::config::{Layer, Server, ServerState};
 use crate::process::{self, Environment};
+use crate::serve::mcp::ToolScope;
 use crate::tools::mcp::{Limits, MissingTools, Options, Pool, ServerHealth, ServerStatus};
 use masked::Entry;
 
@@ -44,6 +46,17 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Serve the project to an editor or another agent.
+    ///
+    /// Over stdin and stdout, until the client ends.
+    Serve {
+        /// Serve a task's tools to the program that does it.
+        #[arg(long, value_name = "TASK")]
+        task: Option<String>,
+        /// Offer only tools that change nothing.
+        #[arg(long)]
+        read_only: bool,
+    },
     /// Approve a server that the repository requests.
     ///
     /// Shows what it would run, and asks for confirmation.
@@ -60,13 +73,22 @@ impl Args {
     // A test starts programs outside the agent's sandbox, so it counts as a change.
     pub fn reach(&self) -> Reach {
         match self.action {
-            Action::List { .. } => Reach::Reads,
+            // The engine decides what a task may do.
+            Action::List { .. } | Action::Serve { task: Some(_), .. } => Reach::Reads,
+            Action::Serve { task: None, .. } => Reach::Changes,
             Action::Test { .. } | Action::Approve { .. } => Reach::Changes,
         }
     }
 }
 
 pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Outcome {
+    if let Action::Serve { task, read_only } = &args.action {
+        return match task {
+            Some(_) => serve::serve_task(),
+            None if *read_only => serve::serve_project(console, here, ToolScope::Read),
+            None => serve::serve_project(console, here, ToolScope::Write),
+        };
+    }
     let home = home()?;
     let merged = settings(console, here, &home)?;
     let code = match args.action {
@@ -75,6 +97,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Outcome 
             let chosen = chosen(merged.servers, name.as_deref())?;
             test(console, here, &home, chosen, json)?
         }
+        Action::Serve { .. } => 0,
         Action::Approve { name, yes } => approve(console, here, &home, &merged.servers, &name, yes)?,
     };
     console.finish()?;

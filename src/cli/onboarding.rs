@@ -13,8 +13,11 @@ use crate::cli::console::{Console, Failure};
 use crate::cli::locate::ProjectLocator;
 use crate::config::environment::is_implicit;
 use crate::config::paths::Home;
+use crate::config::profile::NATIVE;
 use crate::config::settings::Provider;
 use crate::config::{KeyPath, Layer, Settings};
+use crate::engine::backend::outside::Program;
+use crate::engine::backend::registry::{plain_name, programs};
 use crate::git::discover::DiscoverError;
 use crate::provider::Catalogue;
 use crate::provider::local::{self, LocalServer, LocalServerOptions};
@@ -43,6 +46,10 @@ pub struct Findings {
     groups: Vec<String>,
     servers: Vec<LocalServer>,
     config: String,
+    /// Installed agent programs that could do the work: their labels and backend names.
+    programs: Vec<(String, String)>,
+    /// The backend that the user has chosen instead of a provider.
+    backend: Option<String>,
     is_set_up: bool,
 }
 
@@ -58,6 +65,8 @@ impl Findings {
             groups: settings.auth_groups.keys().filter(|name| !is_implicit(name)).cloned().collect(),
             servers: local::find(&options, &clock).await,
             config: home.config().display().to_string(),
+            programs: installed_programs(settings),
+            backend: Some(settings.backend.clone()).filter(|_| has_backend(settings)),
             is_set_up: is_set_up(settings),
         }
     }
@@ -76,6 +85,9 @@ impl Findings {
         if !self.groups.is_empty() {
             lines.push(format!("Settings: auth group {} in {}.", self.groups.join(", "), self.config));
         }
+        if let Some(backend) = &self.backend {
+            lines.push(format!("Agent program: all tasks are done by {backend}."));
+        }
         lines.extend(self.servers.iter().map(|LocalServer { name, base_url, models }| {
             if models.is_empty() {
                 return format!("Local server: {name} at {base_url}, no models yet: run `ollama pull NAME`.");
@@ -93,6 +105,13 @@ impl Findings {
         }
         if self.groups.is_empty() {
             lines.push(format!("Settings: no provider in {} yet.", self.config));
+        }
+        if self.backend.is_none() && self.keys.is_empty() && self.groups.is_empty() {
+            lines.extend(self.programs.iter().map(|(label, name)| {
+                format!(
+                    "Agent program: {label} is installed. To let it do the work with its own login: `mxd config set --global backend {name}`."
+                )
+            }));
         }
         if self.servers.is_empty() {
             let names: Vec<_> = local::names().collect();
@@ -145,11 +164,25 @@ impl Findings {
 
 /// Returns true if a provider is configured. An implicit group with an address but no key does not count.
 pub fn is_set_up(settings: &Settings) -> bool {
+    if has_backend(settings) {
+        return true;
+    }
     match settings.root_auth() {
         Ok((name, group)) => group.api_key.is_some() || !is_implicit(name),
         // Other errors are for the user to fix; another provider would not help.
         Err(error) => error != crate::config::settings::AuthError::None,
     }
+}
+
+/// Returns true if an outside program does the work, which has a login of its own.
+fn has_backend(settings: &Settings) -> bool {
+    plain_name(&settings.backend) != NATIVE && settings.outside_agents
+}
+
+/// Returns the label and name of each installed agent program.
+fn installed_programs(settings: &Settings) -> Vec<(String, String)> {
+    let usable = |program: &Program| settings.outside_agents && !program.disabled && program.missing().is_none();
+    programs(settings).into_iter().filter(usable).map(|program| (program.label, program.name)).collect()
 }
 
 /// Prints the findings and the next step.

@@ -8,7 +8,9 @@ use crate::cli::console::{Console, Failure};
 use crate::cli::locate::{ProjectLocator, home};
 use crate::cli::shared_engine::{Sharing, open_or_join};
 use crate::config::paths::Home;
+use crate::config::profile::NATIVE;
 use crate::config::{Merged, Settings};
+use crate::engine::backend::registry::plain_name;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::models::{CommandLineChoice, ModelRequest, Models};
 use crate::engine::update::EngineEnd;
@@ -153,8 +155,11 @@ pub fn engine_options(
     }
 }
 
-/// Fails if no provider is configured, before a task could fail because of it.
+/// Fails if no provider is configured, before a task could fail because of it. An outside program needs none.
 pub fn check_model_access(settings: &Settings, choice: &CommandLineChoice) -> Result<(), Fault> {
+    if plain_name(&settings.backend) != NATIVE {
+        return Ok(());
+    }
     match &choice.auth {
         Some(name) => settings.auth(name).map(|_| ())?,
         None => settings.root_auth().and_then(|_| settings.child_auth()).map(|_| ())?,

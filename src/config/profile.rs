@@ -72,6 +72,8 @@ pub struct Profile {
     pub source: Source,
     /// A sentence that says when to choose it.
     pub description: String,
+    /// Who carries out the work: `native`, or an outside program. `None` for the default of the settings.
+    pub backend: Option<String>,
     /// `None` for the configured model.
     pub model: Option<String>,
     pub auth: Option<String>,
@@ -126,10 +128,14 @@ impl fmt::Display for ProfileProblem {
     }
 }
 
+/// The backend that is part of the program.
+pub const NATIVE: &str = "native";
+
 /// The fields, in canonical spelling.
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "name",
     "description",
+    "backend",
     "model",
     "auth",
     "effort",
@@ -176,6 +182,7 @@ impl Profile {
             name: stem.to_owned(),
             source,
             description: String::new(),
+            backend: None,
             model: None,
             auth: None,
             effort: None,
@@ -195,6 +202,9 @@ impl Profile {
         }
         if !is_name(&profile.name) {
             reader.fail(profile.lines.get("name").copied(), ProfileProblemKind::Name(profile.name.clone()));
+        }
+        if let (Some(auth), true) = (profile.lines.get("auth"), profile.is_outside()) {
+            reader.fail(Some(*auth), ProfileProblemKind::AuthBesideBackend);
         }
         if profile.prompt.is_empty() && profile.description.is_empty() {
             reader.fail(None, ProfileProblemKind::Empty);
@@ -222,6 +232,11 @@ impl Profile {
     /// Returns the name under which a task stores it.
     pub fn full_name(&self) -> String {
         full_name(self.source, &self.name)
+    }
+
+    /// Returns true if the profile names an outside program.
+    fn is_outside(&self) -> bool {
+        self.backend.as_deref().is_some_and(|backend| backend != NATIVE)
     }
 
     /// Returns the budget of a task with this profile, where `default` is that of the settings. The user's own profile
@@ -262,6 +277,10 @@ impl Profile {
                 let model = reader.text(field, entry);
                 self.model = model.filter(|model| !model.eq_ignore_ascii_case("inherit"));
             }
+            "backend" if self.source == Source::Project => {
+                reader.fail(Some(entry.line), ProfileProblemKind::BackendInRepository);
+            }
+            "backend" => self.backend = reader.text(field, entry),
             "auth" if self.source == Source::Project => {
                 reader.fail(Some(entry.line), ProfileProblemKind::AuthInRepository);
             }

@@ -113,6 +113,7 @@ fn pattern(names: Names) -> Option<&'static str> {
     match names {
         Names::Any | Names::Variable => None,
         Names::Server => Some("^(?!mxd$)(?!.*__)[A-Za-z0-9_-]{1,32}$"),
+        Names::Backend => Some("^(?!native$)[A-Za-z0-9_-]{1,32}$"),
         Names::Header => Some("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"),
     }
 }

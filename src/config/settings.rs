@@ -43,6 +43,10 @@ pub struct Settings {
     pub review: bool,
     /// The default profile of new tasks.
     pub profile: String,
+    /// The backend of profiles that name none.
+    pub backend: String,
+    pub backends: BTreeMap<String, BackendEntry>,
+    pub outside_agents: bool,
     pub permissions: Permissions,
     /// The servers that may start. [`crate::config::Merged::servers`] also has the others.
     pub mcp_servers: BTreeMap<String, McpServer>,
@@ -168,6 +172,34 @@ pub struct McpServer {
     #[serde(rename = "timeoutMs", deserialize_with = "millis")]
     pub timeout: Duration,
     pub disabled: bool,
+}
+
+/// How an outside agent program is started.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackendEntry {
+    pub command: Option<String>,
+    pub args: Option<Args>,
+    pub env: BTreeMap<String, Secret>,
+    pub inherit: Vec<String>,
+    pub protocol: BackendProtocol,
+    pub mode: Option<String>,
+    /// How long it may take to open a session.
+    #[serde(rename = "startMs", deserialize_with = "millis")]
+    pub start: Duration,
+    /// How long it may be silent during a turn.
+    #[serde(rename = "idleMs", deserialize_with = "millis")]
+    pub idle: Duration,
+    pub disabled: bool,
+}
+
+/// The protocol of an outside agent program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendProtocol {
+    #[default]
+    Acp,
+    Json,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

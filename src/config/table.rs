@@ -114,6 +114,7 @@ pub enum Names {
     Server,
     Variable,
     Header,
+    Backend,
 }
 
 impl Names {
@@ -125,6 +126,7 @@ impl Names {
             Self::Server => word("-_") && name.len() <= 32 && !name.contains("__") && name != "mxd",
             Self::Variable => !name.is_empty() && !name.contains(['=', '\0']),
             Self::Header => word("!#$%&'*+-.^_`|~"),
+            Self::Backend => word("-_") && name.len() <= 32 && name != "native",
         }
     }
 
@@ -135,6 +137,7 @@ impl Names {
             Self::Server => "has an invalid server name: use up to 32 letters, digits, - and _, no __, and not mxd",
             Self::Variable => "has an invalid variable name",
             Self::Header => "has an invalid header name",
+            Self::Backend => "has an invalid name: use up to 32 letters, digits, - and _, and not native",
         }
     }
 }

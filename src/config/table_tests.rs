@@ -180,6 +180,9 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "onHangup"
                 | "hosts"
                 | "serve"
+                | "backend"
+                | "backends"
+                | "outsideAgents"
         );
         assert_eq!(file.value(key.name).is_none(), refused, "{}", key.name);
         if refused {

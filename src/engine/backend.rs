@@ -6,6 +6,8 @@
 //! supports; the engine refuses or adapts requests that need more.
 
 mod native;
+pub mod outside;
+pub mod registry;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
 pub(in crate::engine) use native::Native;
+pub(in crate::engine) use registry::Backends;
 
 use crate::base::{Clock, Fault, IdSource, RunId, TaskId};
 use crate::engine::agent_port::AgentPort;

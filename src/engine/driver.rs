@@ -40,7 +40,7 @@ use crate::base::{Clock, EventId, Fault, IdSource, TaskId};
 use crate::config::Settings;
 use crate::config::secret_places::SecretPaths;
 use crate::engine::agent_port::AgentRequest;
-use crate::engine::backend::Backend;
+use crate::engine::backend::Backends;
 use crate::engine::command::{Actor, Command, CommandId, Outcome};
 use crate::engine::cross_project::ProjectInbox;
 use crate::engine::feed::{Feed, SnapshotSlot, Watcher};
@@ -51,6 +51,7 @@ use crate::engine::query::{TreeAnswer, TreeQuery};
 use crate::engine::review::Drift;
 use crate::engine::settings_files::SettingsFiles;
 use crate::engine::snapshot::{DiffStat, Snapshot};
+use crate::engine::tool_door::ToolDoor;
 use crate::engine::update::{EngineEnd, Notice, Update};
 use crate::engine::work_queries::TaskLocation;
 use crate::git::conflict_scan::ConflictScanner;
@@ -175,6 +176,10 @@ pub(in crate::engine) struct EngineContext {
     /// Limits how many worktrees are measured at once.
     pub(in crate::engine) measure_permits: tokio::sync::Semaphore,
     pub(in crate::engine) project_inbox: ProjectInbox,
+    /// Serves the tools to outside programs.
+    pub(in crate::engine) tool_door: ToolDoor,
+    /// The folder of what outside programs said.
+    pub(in crate::engine) agent_logs: PathBuf,
 }
 
 impl EngineContext {
@@ -203,7 +208,7 @@ struct RunHandle {
 pub(in crate::engine) struct Driver {
     pub(in crate::engine) machine: Machine,
     pub(in crate::engine) ctx: Arc<EngineContext>,
-    backend: Arc<dyn Backend>,
+    backends: Arc<Backends>,
     pub(in crate::engine) lock: EngineLock,
     runs: BTreeMap<TaskId, RunHandle>,
     /// The last report to the machine about the streamed output of each run.
@@ -237,7 +242,7 @@ impl Driver {
     pub(in crate::engine) fn new(
         machine: Machine,
         ctx: Arc<EngineContext>,
-        backend: Arc<dyn Backend>,
+        backends: Backends,
         lock: EngineLock,
         heads: BTreeMap<TaskId, EventId>,
         recurring: RecurringTasks,
@@ -246,7 +251,7 @@ impl Driver {
         Self {
             machine,
             ctx,
-            backend,
+            backends: Arc::new(backends),
             lock,
             runs: BTreeMap::new(),
             streams: BTreeMap::new(),

@@ -48,6 +48,8 @@ pub use server_approvals::ApprovalDecision;
 pub use tree_save::PlanWriteContinuation;
 
 use crate::base::{AskId, Fault, IdSource, MessageId, MicroUsd, TaskId, Timestamp};
+use crate::engine::backend::Capabilities;
+use crate::engine::backend::registry::BackendTable;
 use crate::engine::command::{CommandId, Outcome};
 use crate::engine::profiles::Profiles;
 use crate::engine::snapshot::Retry;
@@ -56,7 +58,6 @@ use crate::model::live::{Activity, Live};
 use crate::model::message::{Message, MessageSource};
 use crate::model::task::{Status, TaskNode};
 use crate::model::tree::Tree;
-use capability::BackendFacts;
 use commands::Origin;
 use delivery::{DeliveryPlan, HeldMessage, Withdrawal};
 use held_calls::PolicyState;
@@ -73,7 +74,7 @@ pub struct Machine {
     limits: EngineLimits,
     env: ProjectEnv,
     profiles: Profiles,
-    backend: BackendFacts,
+    backends: BackendTable,
     tree: Tree,
     runtimes: BTreeMap<TaskId, TaskRuntime>,
     saves: Saves,
@@ -211,7 +212,7 @@ impl Machine {
             ids,
             limits,
             profiles: Profiles::built_in(),
-            backend: BackendFacts::default(),
+            backends: BackendTable::single("mxd", Capabilities::ALL),
             saves: Saves::new(&tree),
             tree,
             env,

@@ -11,7 +11,8 @@ use crate::config::paths::{Home, ProjectFolder, RepoFiles};
 use crate::config::secret_places::SecretPaths;
 use crate::config::settings::Durability as Wanted;
 use crate::config::{Merged, ServerState};
-use crate::engine::backend::{Backend, Native};
+use crate::engine::backend::registry::BackendTable;
+use crate::engine::backend::{Backend, Backends};
 use crate::engine::cross_project::ProjectInbox;
 use crate::engine::driver::live::LiveBuffer;
 use crate::engine::driver::models::{CommandLineChoice, Models};
@@ -26,6 +27,7 @@ use crate::engine::permissions::{self as agent_permissions, Permissions};
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::queries::Queries;
 use crate::engine::secrets;
+use crate::engine::tool_door::ToolDoor;
 use crate::engine::update::{Level, Notice};
 use crate::engine::work_queries::{LazyReader, WorkReader};
 use crate::git::conflict_scan::ConflictScanner;
@@ -206,9 +208,19 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
         spill,
         measure_permits: tokio::sync::Semaphore::new(1),
         project_inbox: project_inbox.clone(),
+        tool_door: ToolDoor::new(folder.root()),
+        agent_logs: folder.logs(),
     });
-    let backend = backend.unwrap_or_else(|| Arc::new(Native(Arc::clone(&ctx))));
-    machine.set_backend(backend.name(), backend.capabilities());
+    let backends = match backend {
+        Some(backend) => {
+            machine.set_backends(BackendTable::single(backend.name(), backend.capabilities()));
+            Backends::One(backend)
+        }
+        None => {
+            machine.set_backends(BackendTable::of(&ctx.settings));
+            Backends::Chosen(Arc::clone(&ctx))
+        }
+    };
     let (recurring, plans) = open_recurring(&ctx.project.path, hold, incoming.clone()).await;
     machine.set_timed(plans.timed());
     let (ended_sender, ended) = watch::channel(None);
@@ -219,7 +231,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
     if warns_of_root {
         startup_notices.push(Notice { level: Level::Warning, text: secrets::ROOT_WARNING.to_owned(), task: None });
     }
-    let driver = Driver::new(machine, ctx, backend, lock, heads, recurring, startup_notices);
+    let driver = Driver::new(machine, ctx, backends, lock, heads, recurring, startup_notices);
     tokio::spawn(async move {
         let end = driver.run(Input::Boot { sessions }, plans, inbox, agent_requests).await;
         let _ = ended_sender.send(Some(end));

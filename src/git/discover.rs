@@ -130,6 +130,15 @@ impl RepoLocation {
         open(&self.top).is_ok_and(|repository| repository.find_branch(name, git2::BranchType::Local).is_ok())
     }
 
+    /// Returns the branch of the checkout that contains `folder`. `None` if its `HEAD` is at no branch.
+    pub fn head_of(folder: &Path) -> Result<Option<String>, DiscoverError> {
+        let failed =
+            |error: git2::Error| DiscoverError::Git { path: folder.to_owned(), message: error.message().to_owned() };
+        let head = open(folder)?;
+        let head = head.find_reference("HEAD").map_err(failed)?;
+        Ok(head.symbolic_target().ok().flatten().and_then(|name| name.strip_prefix("refs/heads/")).map(str::to_owned))
+    }
+
     /// Returns the branch of the main checkout, or an error if work cannot start from there.
     pub fn branch(&self) -> Result<String, DiscoverError> {
         let failed =

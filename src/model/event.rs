@@ -18,6 +18,7 @@ pub use bodies::*;
 
 use crate::base::{EventId, Json, RunId, Timestamp};
 use crate::model::ask::Ask;
+use crate::model::backend::BackendEvent;
 use crate::model::conversation::{Thought, ToolUse};
 use crate::model::message::Message;
 use crate::model::usage::Usage;
@@ -265,6 +266,7 @@ bodies! {
     HeadMoved(HeadMoved) = "head_moved", Lifecycle;
     Snapshot(Snapshot) = "snapshot", Lifecycle;
     Work(Work) = "work", Lifecycle;
+    Backend(BackendEvent) = "backend", Lifecycle;
     TaskChanged(TaskChanged) = "task_changed", Lifecycle;
 }
 

@@ -59,6 +59,10 @@ const GOLDEN: &[(&str, &str)] = &[
         r#"{"what":"verified","receipt":{"command":"make test","commit":"c","dirty":true,"exit":1,"at":"2026-01-01T00:00:00.000Z","duration_ms":5,"output":"o"}}"#,
     ),
     (
+        "backend",
+        r#"{"what":"session","session":{"backend":"claude","id":"s","program":"p","version":"1","protocol":"acp 1","origin":{"replaced":{"reason":"r"}},"model":"m","mode":"default","ignored":["effort high"]}}"#,
+    ),
+    (
         "task_changed",
         r#"{"change":"set","node":{"id":"ID","title":"t","status":"in_progress","parent":"ID","children":["ID"],"branch":"b","worktree":"/w","budget":5,"edited_by":"user","recurring":"reset","colour":"red","profile":"engineer","results":[{"verdict":"failed","result":"r","at":"2026-01-01T00:00:00.000Z"}],"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z","novel":{"a":1}}}"#,
     ),
@@ -67,6 +71,13 @@ const GOLDEN: &[(&str, &str)] = &[
 /// Further forms of the same types.
 const ALSO: &[(&str, &str)] = &[
     ("task_changed", r#"{"change":"removed"}"#),
+    ("backend", r#"{"what":"session","session":{"backend":"b","id":"s","origin":"new"}}"#),
+    ("backend", r#"{"what":"prompted","turn":"ID"}"#),
+    ("backend", r#"{"what":"plan","entries":[{"content":"a","status":"completed"},{"content":"b"}]}"#),
+    ("backend", r#"{"what":"tools_missing"}"#),
+    ("backend", r#"{"what":"update","kind":"k","raw":{"x":[1,2]}}"#),
+    ("backend", r#"{"what":"notice","text":"t"}"#),
+    ("run_ended", r#"{"exit":{"interrupted":{"program":"p"}}}"#),
     (
         "work",
         r#"{"what":"landed","landing":{"target":"main","how":"squash","from":"a","to":"b","undo":"refs/mxd/undo/x/1","at":"2026-01-01T00:00:00.000Z"}}"#,

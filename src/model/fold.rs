@@ -13,6 +13,7 @@
 
 mod activity;
 mod asks;
+mod backend;
 mod background;
 mod context_breakdown;
 mod cwd;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 pub use activity::LastActivity;
 pub use asks::PendingAsks;
+pub use backend::BackendState;
 pub use background::{Background, RunningProcess};
 pub use context_breakdown::{ContextBreakdown, Part};
 pub use cwd::ShellCwd;
@@ -67,6 +69,8 @@ pub struct SessionState {
     pub replies: Replies,
     #[serde(rename = "cwd", skip_serializing_if = "ShellCwd::is_top")]
     pub cwd: ShellCwd,
+    #[serde(skip_serializing_if = "BackendState::is_empty")]
+    pub backend: BackendState,
 }
 
 impl SessionState {
@@ -89,6 +93,7 @@ impl SessionState {
             Body::MessagesConsumed(consumed) => {
                 self.turns.on_messages_consumed(&consumed.ids, &self.messages);
                 self.messages.remove(&consumed.ids);
+                self.backend.on_messages_consumed();
                 self.work.on_conversation_continued();
             }
             Body::MessagesWithdrawn(withdrawn) => {
@@ -117,9 +122,13 @@ impl SessionState {
                 self.background.on_tool_result(result, event.ts);
                 self.cwd.on_tool_result(result);
             }
-            Body::Usage(usage) => self.usage.on_usage(usage),
+            Body::Usage(usage) => {
+                self.usage.on_usage(usage);
+                self.backend.on_usage(usage);
+            }
             Body::TurnEnded(end) => {
                 self.turns.on_turn_ended(end);
+                self.backend.on_turn_ended();
                 self.decisions.clear();
                 self.work.on_conversation_continued();
             }
@@ -159,6 +168,7 @@ impl SessionState {
             }
             Body::BudgetWarning(warning) => self.grants.on_budget_warning(warning.limit),
             Body::Work(work) => self.work.on_work(work),
+            Body::Backend(event) => self.backend.on_backend(event),
             Body::CompactMarker(marker) => *self = Self::after_compaction(marker),
             Body::HeadMoved(moved) => {
                 *self = (*moved.carry).clone();
@@ -185,7 +195,8 @@ impl SessionState {
         let turns = Turns { open: Vec::new(), last_role: None, ..carry.turns.clone() };
         let work = WorkState { rewound: None, ..carry.work.clone() };
         let (decisions, held_calls) = (PendingDecisions::default(), HeldCalls::default());
-        Self { usage, decisions, held_calls, turns, work, ..(**carry).clone() }
+        let backend = BackendState::default();
+        Self { usage, decisions, held_calls, turns, work, backend, ..(**carry).clone() }
     }
 
     /// Drops the state of the source. The copied conversation has the same size, and its calls are still open.
@@ -211,11 +222,12 @@ impl SessionState {
     }
 
     /// Returns the state after the head moves to where it was in state `then`. The conversation is undone; costs,
-    /// messages from others and running processes are not.
+    /// messages from others and running processes are not. A session of an outside program cannot follow.
     pub fn moved_to(&self, then: &Self) -> Self {
         let turns = Turns { ended: self.turns.ended, ..then.turns.clone() };
         let usage = UsageTotals { breakdown: then.usage.breakdown, ..self.usage.clone() };
-        let mut moved = Self { usage, turns, cwd: then.cwd.clone(), ..self.clone() };
+        let backend = BackendState::moved_to(&then.backend);
+        let mut moved = Self { usage, turns, cwd: then.cwd.clone(), backend, ..self.clone() };
         // A call that is undone waits for nothing.
         moved.held_calls.retain_open(&moved.turns.open);
         let is_undone = |ask: &Ask| ask.held_call().is_some_and(|call| !moved.held_calls.holds(call));

@@ -108,9 +108,13 @@ pub fn of(state: &SessionState) -> Resume {
     if !held.is_empty() {
         return Resume::Held { calls: held };
     }
+    if state.backend.owes_response {
+        return Resume::Interrupted;
+    }
     match state.turns.last_role {
         None => Resume::Fresh,
-        Some(Role::User) => Resume::Interrupted,
+        Some(Role::User) if !state.backend.has_answered => Resume::Interrupted,
+        Some(Role::User) => Resume::Parked,
         Some(Role::Assistant) => Resume::Parked,
     }
 }

@@ -92,6 +92,8 @@ pub enum GitHooks {
 pub struct Environment {
     hooks: GitHooks,
     inherited: Vec<String>,
+    /// Names, or beginnings of names that end with `*`, that are not inherited.
+    removed: Vec<String>,
     added: BTreeMap<OsString, OsString>,
 }
 
@@ -109,6 +111,12 @@ impl Environment {
     /// Inherits a variable even if its name looks secret.
     pub fn inherit(mut self, name: impl Into<String>) -> Self {
         self.inherited.push(name.into());
+        self
+    }
+
+    /// Does not inherit a variable. A name that ends with `*` stands for all that begin like it.
+    pub fn without(mut self, name: impl Into<String>) -> Self {
+        self.removed.push(name.into());
         self
     }
 
@@ -141,6 +149,13 @@ impl Environment {
             // A name that is not UTF-8 cannot be judged.
             return false;
         };
+        let is_removed = |removed: &String| match removed.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == removed,
+        };
+        if self.removed.iter().any(is_removed) {
+            return false;
+        }
         self.inherited.iter().any(|inherited| inherited == name)
             || !(is_secret(name) || is_unsafe(name) || is_secret_value(name, &value.to_string_lossy()))
     }

@@ -152,6 +152,7 @@ impl TurnWatch {
             | Body::HeadMoved(_)
             | Body::Snapshot(_)
             | Body::Work(_)
+            | Body::Backend(_)
             | Body::TaskChanged(_)
             | Body::Unknown(_) => {}
         }

@@ -17,6 +17,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("process", &["base"]),
     ("net", &["base"]),
     ("proxy", &["permit"]),
+    ("outside", &["process", "model", "base"]),
     ("git", &["process", "model", "base"]),
     ("store", &["config", "model", "base"]),
     ("search", &["store", "model", "base"]),
@@ -26,9 +27,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agent", &["provider", "tools", "store", "git", "process", "config", "model", "base"]),
     (
         "engine",
-        &["agent", "search", "provider", "tools", "store", "git", "process", "config", "permit", "model", "base"],
+        &[
+            "agent", "outside", "search", "provider", "tools", "store", "git", "process", "config", "permit", "model",
+            "base",
+        ],
     ),
-    ("serve", &["engine", "store", "process", "config", "model", "base"]),
+    ("serve", &["engine", "store", "tools", "process", "config", "model", "base"]),
     ("theme", &["base"]),
     ("text", &["theme", "model", "base"]),
     ("term", &["base"]),
@@ -37,8 +41,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "app", "import", "serve", "engine", "agent", "provider", "tools", "store", "git", "process", "config",
-            "permit", "model", "base",
+            "app", "import", "serve", "engine", "agent", "outside", "provider", "tools", "store", "git", "process",
+            "config", "permit", "model", "base",
         ],
     ),
 ];

@@ -136,6 +136,8 @@ mod mock_validator;
 #[cfg(test)]
 mod network_proxy;
 #[cfg(test)]
+mod outside;
+#[cfg(test)]
 mod permit_gate;
 #[cfg(test)]
 mod permit_oracle;

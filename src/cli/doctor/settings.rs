@@ -8,10 +8,15 @@ use super::{Finding, Level};
 use crate::base::text;
 use crate::cli::locate::{ProjectLocator, shell_word};
 use crate::cli::ui_checks;
+use crate::config::Settings;
 use crate::config::paths::Home;
+use crate::config::profile::NATIVE;
 use crate::config::settings::Transport;
 use crate::config::{Layer, LayerFile, Problem, ProblemKind, Server, ServerState, Severity, holds_secret};
+use crate::engine::backend::outside::Program;
+use crate::engine::backend::registry::{choose, plain_name, programs};
 use crate::engine::settings_files;
+use crate::outside::locate::Login;
 
 pub(super) fn files(here: &ProjectLocator, home: &Home) -> Vec<Finding> {
     let paths = match here.settings_files(home).map(|files| files.paths()) {
@@ -131,6 +136,46 @@ fn judge_server(server: &Server, root: &Path) -> Finding {
             }
         },
     }
+}
+
+/// Checks the outside agent programs without starting any: those that are installed, and the one that was chosen.
+pub(super) fn backends(settings: &Settings) -> Vec<Finding> {
+    const CHECK: &str = "agent program";
+    if !settings.outside_agents {
+        return vec![Finding::note(CHECK, "outside agent programs are switched off")];
+    }
+    let is_chosen = |program: &Program| plain_name(&settings.backend) == program.name;
+    let judged = programs(settings).into_iter().filter_map(|program| {
+        let chosen = is_chosen(&program);
+        let test = format!("mxd backends test {}", shell_word(&program.name));
+        match program.missing() {
+            Some(fault) if chosen => Some(Finding::from_fault(CHECK, &fault)),
+            Some(_) => None,
+            None if chosen && program.disabled => {
+                let enable = format!("mxd config set --global backends.{}.disabled false", program.name);
+                Some(
+                    Finding::error(CHECK, format!("{}: disabled, but chosen for all tasks", program.label)).run(enable),
+                )
+            }
+            None => {
+                let version = program.version().map(|version| format!(" {version}")).unwrap_or_default();
+                let text = format!("{}{version}: installed; try it out with `{test}`", program.label);
+                let finding = if chosen && program.login() == Login::Missing {
+                    Finding::warning(CHECK, format!("{}{version}: no login found", program.label)).run(test)
+                } else {
+                    Finding::ok(CHECK, text)
+                };
+                Some(finding)
+            }
+        }
+    });
+    let mut findings: Vec<Finding> = judged.collect();
+    let chosen = plain_name(&settings.backend);
+    if chosen != NATIVE && !programs(settings).iter().any(is_chosen) {
+        let fault = choose(chosen, "the setting backend", settings).err();
+        findings.extend(fault.map(|fault| Finding::from_fault(CHECK, &fault)));
+    }
+    findings
 }
 
 /// Returns true if a shell in `folder` would find the program.

@@ -7,6 +7,7 @@ use base64::Engine as _;
 
 use crate::base::{Timestamp, sanitize, text};
 use crate::cli::log::entry;
+use crate::model::backend::BackendEvent;
 use crate::model::content::{BlobId, Content, Image};
 use crate::model::event::{Body, Event, ToolResult};
 use crate::model::message::MessageSource;
@@ -182,6 +183,11 @@ fn part_kind(body: Body, blobs: &Blobs<'_>) -> Option<PartKind> {
             }
         }
         Body::Unknown(unknown) => folded(head, unknown.body.as_str()),
+        Body::Backend(BackendEvent::Prompted { .. }) => None,
+        Body::Backend(ref event) => match event.detail() {
+            detail if detail.trim().is_empty() => Some(PartKind::Note(head)),
+            detail => folded(head, &detail),
+        },
         Body::ToolCall(_)
         | Body::ToolResult(_)
         | Body::MessagesConsumed(_)

@@ -98,6 +98,7 @@ pub fn describe(body: &Body) -> (String, String) {
         }
         Body::Snapshot(snapshot) => short(&format!("files saved as {}", snapshot.tree)),
         Body::Work(work) => (work.to_string(), work.detail()),
+        Body::Backend(event) => (event.to_string(), event.detail()),
         Body::TaskChanged(TaskChanged::Set { node }) => short(&format!("task is now {}: {}", node.status, node.title)),
         Body::TaskChanged(TaskChanged::Removed) => short("task removed"),
         Body::Unknown(unknown) => {
@@ -164,6 +165,7 @@ fn exit(exit: &Exit) -> String {
             InterruptReason::TaskGone => "the task was closed, reset or deleted".to_owned(),
             InterruptReason::Budget => "the budget is spent".to_owned(),
             InterruptReason::TurnLimit => "the turn limit is reached".to_owned(),
+            InterruptReason::Program(why) => format!("the agent program failed: {why}"),
             InterruptReason::Provider(why) => format!("the model API failed: {why}"),
             InterruptReason::Storage(why) => format!("the disk failed: {why}"),
             InterruptReason::Internal(why) => format!("internal error: {why}"),

@@ -33,6 +33,12 @@ pub enum ProfileProblemKind {
         "a repository's profile may not choose an auth group: it decides whose account pays and which provider sees the code; remove the line, or move the profile to your own folder"
     )]
     AuthInRepository,
+    #[error(
+        "a repository's profile may not choose a backend: it decides which program runs and whose account pays; remove the line, or move the profile to your own folder"
+    )]
+    BackendInRepository,
+    #[error("auth has no meaning beside an outside backend, which has a login of its own; remove one of the two lines")]
+    AuthBesideBackend,
     #[error("there is no tool {name}{}", did_you_mean(.nearest.as_deref()))]
     NoTool { name: String, nearest: Option<String> },
     #[error("the tool {0} does not exist here and is ignored")]
@@ -69,6 +75,8 @@ impl ProfileProblemKind {
             | Self::Wrong { .. }
             | Self::UnknownField { .. }
             | Self::AuthInRepository
+            | Self::BackendInRepository
+            | Self::AuthBesideBackend
             | Self::NoTool { .. }
             | Self::PartOfATool(_)
             | Self::Needed(_)

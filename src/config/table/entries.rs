@@ -95,6 +95,33 @@ pub const KEYS: &[Key] = &[
     .or(r#""engineer""#)
     .user_only(CHOOSES),
     Key::new(
+        "backend",
+        Kind::Text,
+        r#""claude""#,
+        "Who carries out tasks whose profile names no backend: `native`, or an outside program; `mxd backends list` shows them.",
+    )
+    .or(r#""native""#)
+    .user_only(SPENDS),
+    Key::new(
+        "backends",
+        Kind::Map {
+            placeholder: "name",
+            names: Names::Backend,
+            of: &Kind::Object { fields: BACKEND, rule: Rule::None },
+        },
+        r#"{"my-agent": {"command": "my-agent", "args": ["--acp"]}}"#,
+        "Outside agent programs, by name. An entry with the name of a known program changes how that program is started.",
+    )
+    .user_only(RUNS),
+    Key::new(
+        "outsideAgents",
+        Kind::Flag,
+        "false",
+        "Whether outside agent programs may be started at all.",
+    )
+    .or("true")
+    .user_only(CHOOSES),
+    Key::new(
         "verify",
         Kind::Text,
         r#""cargo test""#,
@@ -372,6 +399,48 @@ const MCP_SERVER: &[Key] = &[
     )
     .or("60000"),
     Key::new("disabled", Kind::Flag, "true", "Disables the server without removing it.").or("false"),
+];
+
+const BACKEND: &[Key] = &[
+    Key::new("command", Kind::Text, r#""my-agent""#, "The program to start. Default: that of the known program."),
+    Key::new("args", Kind::List(&Kind::Free), r#"["--acp"]"#, "The program's arguments. Default: those of the known program."),
+    Key::new(
+        "env",
+        Kind::Map { placeholder: "variable", names: Names::Variable, of: &Kind::Variable },
+        r#"{"MY_AGENT_HOME": "/home/me/agent"}"#,
+        "Variables added to the program's environment.",
+    )
+    .or("{}"),
+    Key::new(
+        "inherit",
+        Kind::List(&Kind::Text),
+        r#"["MY_AGENT_KEY"]"#,
+        "Variables of your environment that the program gets although their names look like credentials. Without this it gets no key.",
+    )
+    .or("[]"),
+    Key::new(
+        "protocol",
+        Kind::Choice(&["acp", "json"]),
+        r#""json""#,
+        "`acp`: the Agent Client Protocol. `json`: the JSON lines of a wrapper script.",
+    )
+    .or(r#""acp""#),
+    Key::new("mode", Kind::Text, r#""default""#, "The program's own mode, by its id."),
+    Key::new(
+        "startMs",
+        Kind::Whole { min: 1, max: u64::MAX },
+        "60000",
+        "How long the program may take to start and open a session, in milliseconds.",
+    )
+    .or("60000"),
+    Key::new(
+        "idleMs",
+        Kind::Whole { min: 1, max: u64::MAX },
+        "1800000",
+        "How long the program may be silent during a turn before it is stopped, in milliseconds.",
+    )
+    .or("1800000"),
+    Key::new("disabled", Kind::Flag, "true", "Disables the program.").or("false"),
 ];
 
 const SERVE: &[Key] = &[Key::new(

@@ -2,7 +2,8 @@
 //!
 //! This is the only module of the engine that depends on `crate::agent`.
 
-mod run_tools;
+pub(super) mod opening;
+pub(super) mod run_tools;
 mod session;
 
 use std::sync::{Arc, Mutex};
@@ -13,7 +14,7 @@ use tokio::sync::mpsc;
 use super::{Assignment, Backend, Capabilities, Preflight, PreparedRun, RunRequest};
 use crate::agent::driver::{FileSnapshotter, RunSetup, drive};
 use crate::agent::machine::Limits;
-use crate::agent::prompt::{self, TaskBrief};
+use crate::agent::prompt;
 use crate::agent::segment::WorktreePreparer;
 use crate::base::{Fault, TurnId};
 use crate::engine::driver::models::{ChosenModel, ModelRequest};
@@ -125,15 +126,7 @@ fn setup(
     } = request;
     let Assignment { order, profile } = assignment.as_ref();
     let node = &order.node;
-    let brief = TaskBrief {
-        task: node.id,
-        title: node.title.clone(),
-        description: node.description.clone(),
-        parent: order.above.clone(),
-        branch: order.place.as_ref().map(|place| place.branch.clone()),
-        folder: worktree.clone(),
-        budget: node.budget,
-    };
+    let brief = opening::brief(&assignment, &worktree);
     let ttl = if order.place.is_none() { ctx.settings.cache.root } else { ctx.settings.cache.child };
     let config = SessionConfig {
         model: chosen.model.clone(),

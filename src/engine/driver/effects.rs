@@ -175,8 +175,8 @@ impl Driver {
         let (inbox, commands) = mpsc::unbounded_channel();
         let cancel = CancellationToken::new();
         let budget = self.accounts.budget(&order.accounts);
-        let (ctx, backend) = (Arc::clone(&self.ctx), Arc::clone(&self.backend));
-        let work = super::launch::launch(Arc::clone(&ctx), backend, order, commands, budget, cancel.clone());
+        let (ctx, backends) = (Arc::clone(&self.ctx), Arc::clone(&self.backends));
+        let work = super::launch::launch(Arc::clone(&ctx), backends, order, commands, budget, cancel.clone());
         let running = AbortOnDropHandle::new(tokio::spawn(work));
         let supervised = async move {
             let ending = running.await.unwrap_or_else(|failure| {

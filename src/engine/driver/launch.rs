@@ -12,7 +12,7 @@ use super::setup;
 use super::{EngineContext, TurnSnapshotter};
 use crate::base::{Fault, MessageId, RunId, TaskId, text};
 use crate::engine::agent_port::AgentPort;
-use crate::engine::backend::{Assignment, Backend, PreparedRun, RunRequest, RunSession};
+use crate::engine::backend::{Assignment, Backends, PreparedRun, RunRequest, RunSession};
 use crate::engine::machine::{Input, LaunchFailure, LaunchOrder};
 use crate::engine::profiles::Profiles;
 use crate::engine::tools::{EngineDoneCheck, WorktreeInspector};
@@ -29,7 +29,7 @@ const OFFER_CHARS: usize = 240;
 /// Prepares a run and waits for its end. Returns `None` if the run never started.
 pub(super) async fn launch(
     ctx: Arc<EngineContext>,
-    backend: Arc<dyn Backend>,
+    backends: Arc<Backends>,
     order: LaunchOrder,
     inbox: mpsc::UnboundedReceiver<RunCommand>,
     budget: Budget,
@@ -40,7 +40,7 @@ pub(super) async fn launch(
     let started = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(LaunchFailure::Cancelled),
-        started = start(&ctx, backend.as_ref(), order, inbox, budget) => started,
+        started = start(&ctx, backends, order, inbox, budget) => started,
     };
     let PreparedRun { model, run } = match started {
         Ok(started) => started,
@@ -62,7 +62,7 @@ pub(super) async fn launch(
 
 async fn start(
     ctx: &Arc<EngineContext>,
-    backend: &dyn Backend,
+    backends: Arc<Backends>,
     order: LaunchOrder,
     inbox: mpsc::UnboundedReceiver<RunCommand>,
     budget: Budget,
@@ -73,6 +73,10 @@ async fn start(
     };
     let profiles = profiles.map_err(|error| LaunchFailure::Refused(Fault::internal(error.to_string())))?;
     let profile = profiles.by_full_name(&order.node.profile).map_err(LaunchFailure::Refused)?.clone();
+    let chosen = profile.profile.clone();
+    let backend = tokio::task::spawn_blocking(move || backends.of(&chosen)).await;
+    let backend = backend.map_err(|error| LaunchFailure::Refused(Fault::internal(error.to_string())))?;
+    let backend = backend.map_err(LaunchFailure::Refused)?;
     if budget.is_limited() && !backend.capabilities().cost {
         return Err(LaunchFailure::Refused(cost_unknown(backend.name())));
     }

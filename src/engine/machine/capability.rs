@@ -1,34 +1,29 @@
 //! Capabilities of the backend: refuses commands that it cannot carry out, and adapts the delivery of messages.
 
 use crate::base::{Fault, TaskId};
-use crate::engine::backend::Capabilities;
+use crate::engine::backend::registry::{BackendFacts, BackendTable};
 use crate::engine::command::Command;
 use crate::engine::machine::{Effect, Machine};
 use crate::engine::review::RewindScope;
 use crate::engine::update::{Level, Notice};
 use crate::model::message::Delivery;
 
-#[derive(Clone, Debug)]
-pub(super) struct BackendFacts {
-    name: String,
-    can: Capabilities,
-}
-
-impl Default for BackendFacts {
-    fn default() -> Self {
-        Self { name: "mxd".to_owned(), can: Capabilities::ALL }
-    }
-}
-
 impl Machine {
-    /// Sets the backend.
-    pub fn set_backend(&mut self, name: &str, can: Capabilities) {
-        self.backend = BackendFacts { name: name.to_owned(), can };
+    /// Sets what the backends can do.
+    pub fn set_backends(&mut self, backends: BackendTable) {
+        self.backends = backends;
     }
 
-    /// Refuses a command that the backend cannot carry out.
+    /// Returns the backend of a task, which its profile chooses.
+    pub(super) fn backend_of(&self, task: TaskId) -> BackendFacts {
+        let profile = self.tree.get(task).and_then(|node| self.profiles.by_full_name(&node.profile).ok());
+        self.backends.of_profile(profile.map(|usable| &usable.profile))
+    }
+
+    /// Refuses a command that the backend of its task cannot carry out.
     pub(super) fn check_capability(&self, command: &Command) -> Result<(), Fault> {
-        let can = &self.backend.can;
+        let Some(task) = limited_task(command) else { return Ok(()) };
+        let BackendFacts { label, can } = self.backend_of(task);
         let (possible, what, instead) = match command {
             Command::Interrupt { .. } => (can.interrupt, "be interrupted during a turn", "stop the task instead"),
             Command::Compact { .. } => {
@@ -72,13 +67,13 @@ impl Machine {
         if possible {
             return Ok(());
         }
-        Err(Fault::user(format!("{} cannot {what}", self.backend.name)).hint(instead))
+        Err(Fault::user(format!("{label} cannot {what}")).hint(instead))
     }
 
     /// Returns how to deliver a user message to a running task: as wanted, or as early as the backend can take it. The
     /// user is notified of a difference.
     pub(super) fn possible_delivery(&mut self, task: TaskId, wanted: Delivery) -> Delivery {
-        let can = self.backend.can;
+        let BackendFacts { label: name, can } = self.backend_of(task);
         let possible = match wanted {
             Delivery::Interrupt if can.interrupt => Delivery::Interrupt,
             Delivery::Interrupt | Delivery::Steer if can.steer => Delivery::Steer,
@@ -87,7 +82,6 @@ impl Machine {
         if possible == wanted || !self.has_run(task) {
             return wanted;
         }
-        let name = &self.backend.name;
         let text = match possible {
             Delivery::Steer | Delivery::Interrupt => {
                 format!("{name} cannot be interrupted during a turn: it gets your message at its next step")
@@ -98,5 +92,21 @@ impl Machine {
         };
         self.out.push(Effect::Notify(Notice { level: Level::Info, text, task: Some(task) }));
         possible
+    }
+}
+
+/// Returns the task of a command that not every backend can carry out.
+fn limited_task(command: &Command) -> Option<TaskId> {
+    match command {
+        Command::Interrupt { task }
+        | Command::Compact { task, .. }
+        | Command::Background { task, .. }
+        | Command::Kill { task, .. }
+        | Command::Rewind { task, .. }
+        | Command::Redo { task }
+        | Command::Resend { task, .. }
+        | Command::Fork { task, .. }
+        | Command::ForkContext { source: task, .. } => Some(*task),
+        _ => None,
     }
 }

@@ -58,6 +58,10 @@ impl Machine {
         match reason {
             InterruptReason::Stopped | InterruptReason::Quit | InterruptReason::TaskGone => {}
             InterruptReason::Storage(reason) => self.on_disk_error(now, task, SESSION_WRITE_FAILED, reason),
+            InterruptReason::Program(reason) => {
+                let fault = Fault::environment(reason.clone());
+                self.ask_to_retry(now, task, "was interrupted by its agent program", fault);
+            }
             InterruptReason::Internal(reason) | InterruptReason::Provider(reason) => {
                 self.ask_to_retry(now, task, "was interrupted by an error", Fault::internal(reason.clone()));
             }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::engine::backend::Capabilities;
+use crate::engine::backend::registry::BackendTable;
 use crate::engine::command::Outgoing;
 use crate::model::message::Delivery;
 
@@ -7,7 +8,7 @@ use crate::model::message::Delivery;
 fn delivered(can: Capabilities, wanted: Delivery) -> (Rig, Delivery) {
     let mut rig = Rig::new();
     let task = rig.root();
-    rig.machine.set_backend("clerk", can);
+    rig.machine.set_backends(BackendTable::single("clerk", can));
     rig.send(task, "work");
     rig.start(task);
     rig.effects.clear();
@@ -50,7 +51,10 @@ fn a_message_is_delivered_as_early_as_the_backend_allows_with_a_notice() {
 fn a_message_to_an_idle_task_keeps_its_delivery() {
     let mut rig = Rig::new();
     let task = rig.root();
-    rig.machine.set_backend("clerk", Capabilities { steer: false, interrupt: false, ..Capabilities::ALL });
+    rig.machine.set_backends(BackendTable::single(
+        "clerk",
+        Capabilities { steer: false, interrupt: false, ..Capabilities::ALL },
+    ));
     rig.send(task, "work");
     assert_eq!(rig.messages(task).pop().unwrap().delivery, Delivery::Steer);
     assert_eq!(notices(&rig), Vec::<&str>::new());

@@ -301,6 +301,8 @@ pub enum InterruptReason {
     TurnLimit,
     /// The model API did not answer.
     Provider(String),
+    /// The outside program that carried out the run failed.
+    Program(String),
     /// The disk refused an event.
     Storage(String),
     Internal(String),

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::base::{EventId, MessageId, TaskId, sanitize};
+use crate::model::backend::BackendEvent;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
 use crate::model::live_turn::Tail;
@@ -269,6 +270,11 @@ impl Fold {
                 let text = format!("unknown event of a newer version: {}", sanitize::line(&unknown.kind));
                 self.notice(event, Tone::Quiet, text, unknown.body.as_str());
             }
+            Body::Backend(BackendEvent::Prompted { .. } | BackendEvent::Update { .. }) => {}
+            Body::Backend(it) => {
+                let tone = if matches!(it, BackendEvent::ToolsMissing) { Tone::Warn } else { Tone::Quiet };
+                self.notice(event, tone, sanitize::line(&it.to_string()), it.detail());
+            }
             Body::SessionConfig(_) | Body::Usage(_) | Body::Snapshot(_) | Body::Work(_) | Body::TaskChanged(_) => {}
         }
         places
@@ -469,6 +475,7 @@ fn exit(exit: &Exit) -> Option<(Tone, &'static str, String)> {
         InterruptReason::TaskGone => (Tone::Quiet, "stopped: the task was closed or deleted", String::new()),
         InterruptReason::Budget => (Tone::Warn, "stopped: budget exceeded", String::new()),
         InterruptReason::TurnLimit => (Tone::Warn, "stopped: turn limit reached", String::new()),
+        InterruptReason::Program(why) => (Tone::Error, "stopped: the agent program failed", why.clone()),
         InterruptReason::Provider(why) => (Tone::Error, "stopped: provider error", why.clone()),
         InterruptReason::Storage(why) => (Tone::Error, "stopped: an event could not be saved", why.clone()),
         InterruptReason::Internal(why) => (Tone::Error, "stopped: internal error", why.clone()),

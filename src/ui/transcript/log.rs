@@ -61,6 +61,7 @@ fn summary(body: &Body) -> String {
         Body::HeadMoved(it) => name(&it.reason),
         Body::Snapshot(it) => brief(&it.tree),
         Body::Work(it) => brief(&it.to_string()),
+        Body::Backend(it) => brief(&it.to_string()),
         Body::TaskChanged(_) => String::new(),
         Body::Unknown(it) => brief(it.body.as_str()),
     }

@@ -36,14 +36,25 @@ pub(super) async fn run_tools(
     request: &RunRequest,
     promised: Option<&[ToolSpec]>,
 ) -> Result<RunTools, Fault> {
-    let Assignment { order, profile } = request.assignment.as_ref();
-    let (task, root) = (order.node.id, request.worktree.as_path());
+    let Assignment { profile, .. } = request.assignment.as_ref();
     let own = own_tools(ctx, request).map_err(|error| Fault::internal(error.to_string()))?;
     let source = RunToolSource { ctx: Arc::clone(ctx), own, allowed: profile.tools.clone(), first: Mutex::default() };
     let registry = match promised {
         Some(specs) => source.promised(specs),
         None => source.collect_first().await,
     };
+    let (context, completions) = tool_context(ctx, request, registry).await?;
+    Ok(RunTools { context, completions, source: Arc::new(source) })
+}
+
+/// Returns the context in which the tools of a run work, and the reports of its background processes.
+pub(in crate::engine::backend) async fn tool_context(
+    ctx: &Arc<EngineContext>,
+    request: &RunRequest,
+    registry: Arc<Registry>,
+) -> Result<(ToolContext, mpsc::UnboundedReceiver<Completion>), Fault> {
+    let order = &request.assignment.order;
+    let (task, root) = (order.node.id, request.worktree.as_path());
     let (completed, completions) = mpsc::unbounded_channel();
     let blobs: Arc<dyn BlobSink> = Arc::new(StoredBlobs(ctx.store.blobs().clone()));
     let limits = Limits::default();
@@ -74,7 +85,7 @@ pub(super) async fn run_tools(
         ids: ctx.ids.clone(),
         limits,
     };
-    Ok(RunTools { context, completions, source: Arc::new(source) })
+    Ok((context, completions))
 }
 
 /// The tools of one run: built-in ones, and those of MCP servers that the profile allows.
@@ -133,18 +144,31 @@ impl ToolSource for RunToolSource {
     }
 }
 
+/// Returns the tools that work on the tree and end the run.
+pub(in crate::engine::backend) fn tree_tools(
+    ctx: &EngineContext,
+    request: &RunRequest,
+) -> Result<Registry, DuplicateTool> {
+    let mut registry = Registry::default();
+    orchestration::add(&mut registry, access(ctx, request))?;
+    Ok(registry)
+}
+
 fn own_tools(ctx: &Arc<EngineContext>, request: &RunRequest) -> Result<Registry, DuplicateTool> {
     let mut registry = Registry::builtin();
+    orchestration::add(&mut registry, access(ctx, request))?;
+    Ok(registry)
+}
+
+fn access(ctx: &EngineContext, request: &RunRequest) -> Access {
     let is_root = request.assignment.order.place.is_none();
-    let access = Access {
+    Access {
         port: request.port.clone(),
         finish: Arc::clone(&request.done_check),
         is_root,
         may_delegate: request.assignment.order.may_delegate,
         projects: is_root.then(|| Arc::new(ctx.project_inbox.clone()) as Arc<dyn orchestration::Projects>),
-    };
-    orchestration::add(&mut registry, access)?;
-    Ok(registry)
+    }
 }
 
 /// Returns the path policy of a worktree. Writes are limited to the worktree, files that git would execute cannot be
