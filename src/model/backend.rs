@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Json, TurnId};
+use crate::base::TurnId;
 
 /// An event about an outside program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +19,8 @@ pub enum BackendEvent {
     Plan { entries: Vec<PlanEntry> },
     /// The program did not list our tools, so its agent cannot call them.
     ToolsMissing,
-    /// A message of the program that this version does not understand, as it came.
-    Update { kind: String, raw: Json },
+    /// A message of the program that this version does not understand: its JSON as it came.
+    Update { kind: String, raw: String },
     /// A notice of the program for the user.
     Notice { text: String },
 }
@@ -90,7 +90,7 @@ impl BackendEvent {
                 };
                 entries.iter().map(line).collect::<Vec<_>>().join("\n")
             }
-            Self::Update { raw, .. } => raw.as_str().to_owned(),
+            Self::Update { raw, .. } => raw.clone(),
             Self::Prompted { .. } | Self::ToolsMissing | Self::Notice { .. } => String::new(),
         }
     }

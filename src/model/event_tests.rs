@@ -75,7 +75,7 @@ const ALSO: &[(&str, &str)] = &[
     ("backend", r#"{"what":"prompted","turn":"ID"}"#),
     ("backend", r#"{"what":"plan","entries":[{"content":"a","status":"completed"},{"content":"b"}]}"#),
     ("backend", r#"{"what":"tools_missing"}"#),
-    ("backend", r#"{"what":"update","kind":"k","raw":{"x":[1,2]}}"#),
+    ("backend", r#"{"what":"update","kind":"k","raw":"{\"x\":[1,2]}"}"#),
     ("backend", r#"{"what":"notice","text":"t"}"#),
     ("run_ended", r#"{"exit":{"interrupted":{"program":"p"}}}"#),
     (

@@ -166,11 +166,19 @@ impl ProjectTools {
                     Ok(number) if number >= 1 && !row.ask.choices.is_empty() => row.ask.reply_with_number(number),
                     Ok(_) | Err(_) => AskReply::Text(answer),
                 };
-                self.handle.command(Command::Answer { task: row.task, ask: row.ask.id, reply }).await?;
+                self.handle
+                    .command(Command::Answer { task: row.task, ask: row.ask.id, reply, by: self.client() })
+                    .await?;
                 Ok("Answered.".to_owned())
             }
             other => Err(Fault::internal(format!("a tool without code: {other}"))),
         }
+    }
+
+    /// Returns the name by which the client called itself.
+    fn client(&self) -> Option<String> {
+        let name = self.client.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Some(name.clone()).filter(|name| !name.is_empty())
     }
 
     async fn find(&self, name: &str) -> Result<TaskId, Fault> {

@@ -66,7 +66,7 @@ async fn serve(handle: Handle, scope: ToolScope) -> Result<(), Failure> {
     loop {
         let line = tokio::select! {
             line = lines.recv() => line,
-            () = handle.ended() => None,
+            _ = handle.ended() => None,
         };
         let Some(line) = line else { return Ok(()) };
         if line.trim().is_empty() {

@@ -35,7 +35,7 @@ async fn the_users_answer_reaches_a_program_that_asks_for_permission() {
         let at =
             if number == 1 { 1 } else { ask.choices.iter().position(|it| matches!(it.id, ChoiceId::No)).unwrap() + 1 };
         let reply = ask.reply_with_number(at);
-        handle.command(Command::Answer { task: root, ask: ask.id, reply }).await.unwrap();
+        handle.command(Command::Answer { task: root, ask: ask.id, reply, by: None }).await.unwrap();
         let seen = stage.seen(root, &settle(&handle).await);
         assert_eq!((seen.outcomes[0]["optionId"].as_str(), seen.said()), (Some(chosen), vec!["b"]));
         assert_eq!((seen.asks.len(), seen.count("turn_ended")), (0, 1));
@@ -54,7 +54,10 @@ async fn a_question_of_a_program_is_answered_in_its_own_form() {
     let now = until(&handle, "the question", |now| !now.task(root).unwrap().asks.is_empty()).await;
     let ask = now.task(root).unwrap().asks[0].clone();
     assert_eq!((ask.kind(), ask.choices.len()), (AskKind::Clarify, 2));
-    handle.command(Command::Answer { task: root, ask: ask.id, reply: ask.reply_with_number(2) }).await.unwrap();
+    handle
+        .command(Command::Answer { task: root, ask: ask.id, reply: ask.reply_with_number(2), by: None })
+        .await
+        .unwrap();
     let seen = stage.seen(root, &settle(&handle).await);
     assert_eq!(seen.outcomes[0], json!({"action": "accept", "content": {"q": "b"}}));
     assert_eq!((seen.prompts.len(), seen.said()), (1, vec!["b"]), "the answer is no prompt of its own");

@@ -24,6 +24,13 @@ impl Run {
                 if ids.is_empty() { Ok(()) } else { self.append(vec![MessagesWithdrawn { ids }.into()]).await }
             }
             Some(RunCommand::Deliver(event)) => self.on_delivered(&event).await,
+            // The turn finishes, and no other begins: another process takes over.
+            Some(RunCommand::WrapUp) if self.asks.is_empty() => {
+                self.flags.wraps_up = true;
+                Ok(())
+            }
+            // A turn that waits for the user may wait for days. It goes on in the other process.
+            Some(RunCommand::WrapUp) => self.tear_down(InterruptReason::Quit).await,
             // Its processes are not ours.
             Some(RunCommand::Background { .. } | RunCommand::Kill { .. }) => Ok(()),
         }

@@ -106,6 +106,8 @@ pub(super) struct RunFlags {
     /// The user interrupted it, and has said nothing since.
     pub(super) halted: bool,
     pub(super) told_branch: bool,
+    /// No further turn begins.
+    pub(super) wraps_up: bool,
     pub(super) warned_budget: bool,
 }
 

@@ -131,11 +131,7 @@ impl Transcript {
         if self.unknown > MAX_UNKNOWN {
             return;
         }
-        let kept = if raw.as_str().len() <= MAX_RAW {
-            raw.clone()
-        } else {
-            Json::of(text::prefix(raw.as_str(), MAX_RAW)).unwrap_or_default()
-        };
+        let kept = text::prefix(raw.as_str(), MAX_RAW).to_owned();
         out.bodies.push(BackendEvent::Update { kind: headline(kind), raw: kept }.into());
     }
 

@@ -36,7 +36,10 @@ impl Run {
     pub(super) async fn next_turn(&mut self) -> Result<bool, StoreError> {
         let is_woken = self.state.messages.iter().any(|message| self.state.is_woken_by(message));
         let is_first = !self.flags.has_context && is_woken;
-        if self.flags.halted || !(is_woken || self.next.is_due || !self.next.notes.is_empty() || is_first) {
+        if self.flags.halted
+            || self.flags.wraps_up
+            || !(is_woken || self.next.is_due || !self.next.notes.is_empty() || is_first)
+        {
             return Ok(false);
         }
         if self.agent.is_none() {
