@@ -16,6 +16,6 @@ pub mod suggest;
 
 pub use call::{Call, Places, Subject};
 pub use decide::{Decision, HookVerdict, Policy, Reason, Sandbox, Verdict, decide};
-pub use mode::{Mode, ProfileMode};
+pub use mode::{Bypass, Mode, ProfileMode};
 pub use rule::{List, Rule, RuleError, Rules, Source};
 pub use stops::Stop;

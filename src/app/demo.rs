@@ -132,6 +132,7 @@ impl DemoProject {
             merged,
             choice: CommandLineChoice::default(),
             budget: None,
+            mode: None,
             hold: false,
             scripted: Some(provider),
             backend: None,

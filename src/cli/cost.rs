@@ -47,17 +47,25 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
     } else {
         rows.iter().chain([&total(&rows)]).try_for_each(|row| console.line(&line(row)))?;
     }
+    let total = total(&rows);
+    if total.asked > 0 && !args.json {
+        console.line(&asked(&total))?;
+    }
     console.finish()?;
     Ok(0)
+}
+
+/// Says how often agents asked for permission.
+fn asked(total: &CostRow) -> String {
+    let per_hundred = total.asked as f64 * 100.0 / total.calls.max(1) as f64;
+    let asked = text::count(usize::try_from(total.asked).unwrap_or(usize::MAX), "call", "calls");
+    format!("{asked} of {} asked for permission ({per_hundred:.1} per 100)", grouped(total.calls))
 }
 
 fn total(rows: &[CostRow]) -> CostRow {
     let mut total = CostRow { name: "total".to_owned(), ..CostRow::default() };
     for row in rows {
-        total.responses += row.responses;
-        total.tokens = total.tokens.saturating_add(row.tokens);
-        total.cost += row.cost;
-        total.unpriced += row.unpriced;
+        total.merge(row);
     }
     total
 }

@@ -16,6 +16,7 @@ use crate::engine::models::{CommandLineChoice, ModelRequest, Models};
 use crate::engine::update::EngineEnd;
 use crate::engine::{self, EngineOptions, Handle};
 use crate::model::Project;
+use crate::permit::Mode;
 use crate::process;
 use crate::serve::background;
 use crate::serve::protocol::ClientKind;
@@ -34,13 +35,19 @@ pub enum AgentStart {
 pub struct Overrides {
     pub choice: CommandLineChoice,
     pub budget: Option<MicroUsd>,
+    pub mode: Option<Mode>,
 }
 
 impl Overrides {
     /// Returns why they cannot apply to an engine that is open already, or `None` if there are none.
     fn refusal(&self) -> Option<Fault> {
-        let Self { choice: CommandLineChoice { auth, model }, budget } = self;
-        let given = [("--auth", auth.is_some()), ("--model", model.is_some()), ("--budget", budget.is_some())];
+        let Self { choice: CommandLineChoice { auth, model }, budget, mode } = self;
+        let given = [
+            ("--auth", auth.is_some()),
+            ("--model", model.is_some()),
+            ("--budget", budget.is_some()),
+            ("--mode", mode.is_some()),
+        ];
         let (option, _) = given.into_iter().find(|(_, given)| *given)?;
         let fault = Fault::user(format!("{option} cannot change an engine that is already running"));
         Some(fault.hint("omit it, or quit the mxd that has this project open first"))
@@ -147,6 +154,7 @@ pub fn engine_options(
         merged: merged.clone(),
         choice: overrides.choice.clone(),
         budget: overrides.budget,
+        mode: overrides.mode,
         hold: agents == AgentStart::Hold,
         scripted: None,
         backend: None,

@@ -1,8 +1,10 @@
 //! `mxd permit`: lists, explains and changes what agents may do without asking.
 
+mod review;
+
 use serde::Serialize;
 
-use crate::base::Fault;
+use crate::base::{Clock as _, Fault, SystemClock};
 use crate::cli::agent_guard::Reach;
 use crate::cli::config;
 use crate::cli::console::{Console, Outcome};
@@ -12,6 +14,9 @@ use crate::engine::permissions::active_policy;
 use crate::engine::settings_files::read;
 use crate::permit::shell::{self, Role, Script};
 use crate::permit::{Call, HookVerdict, List, Places, Policy, Rule, Sandbox, Source, Subject, Verdict, decide};
+
+/// The setting with the day of the consent.
+const CONSENT: &str = "bypassConsent";
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -32,8 +37,27 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Allow tasks of this project to have the mode bypass.
+    ///
+    /// Agents in that mode run everything that no rule denies or asks about. Asked once per project.
+    Bypass {
+        /// The project's name, to confirm.
+        #[arg(value_name = "PROJECT")]
+        name: String,
+        /// Take the consent back.
+        #[arg(long)]
+        revoke: bool,
+    },
     /// List the mode and the rules with their origin.
     List {
+        /// Print one JSON rule per line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List rules with their use, and those that can go.
+    ///
+    /// Reads all sessions of the project.
+    Review {
         /// Print one JSON rule per line.
         #[arg(long)]
         json: bool,
@@ -59,8 +83,8 @@ enum Action {
 impl Args {
     pub fn reach(&self) -> Reach {
         match self.action {
-            Action::Why { .. } | Action::List { .. } => Reach::Reads,
-            Action::Add { .. } | Action::Remove { .. } => Reach::Changes,
+            Action::Why { .. } | Action::List { .. } | Action::Review { .. } => Reach::Reads,
+            Action::Add { .. } | Action::Remove { .. } | Action::Bypass { .. } => Reach::Changes,
         }
     }
 }
@@ -131,6 +155,10 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Outcome 
             let merged = config::settings(console, here, &home)?;
             list(console, &merged, json)?;
         }
+        Action::Review { json } => {
+            let merged = config::settings(console, here, &home)?;
+            review::run(console, here, &merged, json)?;
+        }
         Action::Add { rule, list, layer } => {
             let (list, layer) = (list.list(), layer.layer());
             let parsed = Rule::parse(&rule, list, Source::Local).map_err(|error| Fault::user(error.to_string()))?;
@@ -138,6 +166,18 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Outcome 
                 console.note("note: an allow rule in the repository does nothing until each user adds it, too");
             }
             config::change(console, here, &home, layer, |edit| edit.add_rule(list, &parsed.text))?;
+        }
+        Action::Bypass { name: typed, revoke } => {
+            let name = here.locate(&home)?.project.name;
+            if typed != name {
+                return Err(Fault::user(format!("this project is called \"{name}\", not \"{typed}\""))
+                    .hint("type the project's name to confirm")
+                    .into());
+            }
+            let today = SystemClock.now().to_string().chars().take(10).collect::<String>();
+            config::change(console, here, &home, Layer::Local, |edit| {
+                if revoke { edit.unset(CONSENT) } else { edit.set(CONSENT, &today) }
+            })?;
         }
         Action::Remove { rule, layer } => {
             let layer = layer.layer();

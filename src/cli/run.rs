@@ -25,6 +25,7 @@ use crate::model::event::{Body, Event};
 use crate::model::live::Activity;
 use crate::model::message::{Delivery, MessageSource};
 use crate::model::task::Status;
+use crate::permit::Mode;
 
 /// Number of recent events of the root that are searched for questions raised during startup.
 const EARLY_EVENTS: usize = 50;
@@ -58,6 +59,9 @@ pub struct Args {
     /// Budget in USD. Pauses and asks when reached.
     #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     budget: Option<f64>,
+    /// Permission mode of tasks without their own, such as refuse.
+    #[arg(long, value_name = "MODE")]
+    mode: Option<Mode>,
     /// Stop after this many seconds.
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
@@ -73,7 +77,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
     });
     let started = SystemClock.now();
     let choice = CommandLineChoice { auth: args.auth.clone(), model: args.model.clone() };
-    let overrides = Overrides { choice, budget: budget.transpose()? };
+    let overrides = Overrides { choice, budget: budget.transpose()?, mode: args.mode };
     let mut out = Console::new();
     let out = &mut out;
     let goal = stdin::read_args(&args.goal)?;

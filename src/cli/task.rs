@@ -13,6 +13,8 @@ use crate::engine::command::{Command, TaskChanges, TaskDraft, TaskStart};
 use crate::model::address::AddressError;
 use crate::model::task::Recurring;
 use crate::model::{TaskNode, Tree};
+use crate::permit::Mode;
+use crate::permit::mode::UnknownMode;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -38,6 +40,12 @@ enum Action {
         /// Budget in USD.
         #[arg(long, value_name = "USD")]
         budget: Option<f64>,
+        /// Permission mode, such as ask, edits or plan.
+        #[arg(long, value_name = "MODE")]
+        mode: Option<Mode>,
+        /// Let it begin with a plan that you approve.
+        #[arg(long, conflicts_with = "mode")]
+        plan: bool,
         /// Create it as a draft.
         #[arg(long)]
         draft: bool,
@@ -66,6 +74,9 @@ enum Action {
         /// Shell command that verifies the work (empty: the project's).
         #[arg(long, value_name = "COMMAND")]
         verify: Option<String>,
+        /// Permission mode, or "project" for the project's.
+        #[arg(long, value_name = "MODE")]
+        mode: Option<String>,
         /// Make it a draft, or ready to start.
         #[arg(long, value_name = "true|false")]
         draft: Option<bool>,
@@ -150,6 +161,14 @@ pub struct RestoreArgs {
     task: Option<String>,
 }
 
+/// Returns the mode of a word. `project` stands for that of the profile and the settings.
+fn parse_mode(word: &str) -> Result<Option<Mode>, Fault> {
+    match word {
+        "project" => Ok(None),
+        word => word.parse().map(Some).map_err(|error: UnknownMode| Fault::user(error.to_string())),
+    }
+}
+
 fn dollars(amount: f64) -> Result<MicroUsd, Fault> {
     MicroUsd::from_dollars(amount).ok_or_else(|| Fault::user(format!("{amount} is not an amount of dollars")))
 }
@@ -174,7 +193,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Exit {
     let action = read_stdin_fields(args.action)?;
     let outcome = one_command(console, here, |snapshot| {
         Ok(match action {
-            Action::New { title, description, under, profile, budget, draft, later, recurring, times } => {
+            Action::New { title, description, under, profile, budget, mode, plan, draft, later, recurring, times } => {
                 let parent = under.map_or(Ok(snapshot.root), |under| find(snapshot, &under))?;
                 let start = match (draft, later) {
                     (true, _) => TaskStart::Draft,
@@ -184,11 +203,21 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Exit {
                 let budget = budget.map(dollars).transpose()?;
                 let recurring = recurring.map_or(Recurring::None, Recurring::from);
                 let schedule = times.into();
-                let draft =
-                    TaskDraft { title, description, profile, budget, recurring, schedule, ..TaskDraft::default() };
+                let mode = mode.or(plan.then_some(Mode::Plan));
+                let draft = TaskDraft {
+                    title,
+                    description,
+                    profile,
+                    budget,
+                    recurring,
+                    schedule,
+                    mode,
+                    ..TaskDraft::default()
+                };
                 Command::Create { parent, before: None, draft, start }
             }
-            Action::Edit { task, title, description, budget, verify, draft, recurring, times } => {
+            Action::Edit { task, title, description, budget, verify, mode, draft, recurring, times } => {
+                let mode = mode.map(|word| parse_mode(&word)).transpose()?;
                 let budget =
                     budget.map(dollars).transpose()?.map(|limit| Some(limit).filter(|limit| *limit > MicroUsd::ZERO));
                 let verify = verify.map(|command| Some(command).filter(|command| !command.trim().is_empty()));
@@ -202,6 +231,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Exit {
                     verify,
                     schedule,
                     draft,
+                    mode,
                     ..TaskChanges::default()
                 };
                 message = "changed";

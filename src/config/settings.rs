@@ -48,6 +48,8 @@ pub struct Settings {
     pub backends: BTreeMap<String, BackendEntry>,
     pub outside_agents: bool,
     pub permissions: Permissions,
+    /// When the user allowed the mode `bypass` in this project.
+    pub bypass_consent: Option<String>,
     /// The servers that may start. [`crate::config::Merged::servers`] also has the others.
     pub mcp_servers: BTreeMap<String, McpServer>,
     pub approved_mcp_servers: Vec<String>,

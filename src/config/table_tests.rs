@@ -168,6 +168,7 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "notify"
                 | "approvedMcpServers"
                 | "declinedMcpServers"
+                | "bypassConsent"
                 | "approvedHooks"
                 | "declinedHooks"
                 | "approvedTasks"

@@ -16,6 +16,7 @@ use crate::model::Image;
 use crate::model::ask::{AskMode, AskReply};
 use crate::model::message::Delivery;
 use crate::model::task::{Colour, Recurring};
+use crate::permit::Mode;
 
 pub use outcome::{ArchivedWork, Outcome, RestoredWorktree, RevivedTask, StartOutcome};
 pub use sentence::UndoAction;
@@ -79,6 +80,12 @@ pub enum Command {
         /// The name of the client. See [`Command::signed`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+    },
+    /// Approve the plan that a task has handed in, or send it back.
+    ReviewPlan {
+        task: TaskId,
+        approve: bool,
+        words: String,
     },
     /// Create a task under `parent`, before one of its sub tasks or last.
     Create {
@@ -228,6 +235,15 @@ impl Command {
         }
         self
     }
+
+    /// Returns the permission mode that it gives to a task.
+    pub fn mode(&self) -> Option<Mode> {
+        match self {
+            Self::Create { draft, .. } | Self::Fork { draft, .. } => draft.mode,
+            Self::Update { changes, .. } => changes.mode.flatten(),
+            _ => None,
+        }
+    }
 }
 
 /// A command that the driver carries out without the machine.
@@ -270,6 +286,9 @@ pub struct TaskDraft {
     /// When a recurring task runs.
     #[serde(skip_serializing_if = "Schedule::is_empty")]
     pub schedule: Schedule,
+    /// The permission mode. `None` for that of the profile and the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
 }
 
 /// Whether a new task starts at once.
@@ -300,6 +319,8 @@ pub struct TaskChanges {
     pub schedule: Option<Schedule>,
     /// Turns a task that has not started into a draft, or readies a draft.
     pub draft: Option<bool>,
+    /// `Some(None)` uses the mode of the profile and the settings.
+    pub mode: Option<Option<Mode>>,
 }
 
 impl TaskChanges {

@@ -62,6 +62,7 @@ use crate::model::fold::SessionState;
 use crate::model::live_turn::LiveTurns;
 use crate::model::run::RunCommand;
 use crate::model::{ClientView, Live, Project};
+use crate::permit::Mode;
 use crate::process::environment::{GUARDED_MARKER, TASK_MARKER};
 use crate::process::{self, Environment};
 use crate::store::tree_file::TreeFile;
@@ -333,6 +334,10 @@ impl Driver {
             Incoming::Live { task, batch } => self.publish_batch(task, batch),
             Incoming::Command { command: Command::Files(command), answer, .. } => self.on_file_command(command, answer),
             Incoming::Command { actor, command, answer } => {
+                if command.mode() == Some(Mode::Bypass) {
+                    // The consent may just have been given.
+                    self.step(Input::RulesChanged(self.ctx.permissions.modes()));
+                }
                 match command {
                     Command::Quit => {
                         self.is_handing_over = false;

@@ -18,6 +18,8 @@ mod edits;
 mod held_calls;
 mod io;
 mod job;
+pub(in crate::engine) mod modes;
+mod plans;
 mod recurring;
 mod reviews;
 mod rewind;
@@ -44,6 +46,7 @@ pub use io::{
     Timer, UnapprovedServer, WorktreeLocation,
 };
 pub use job::{CatchUpPreview, Job, JobOutcome, MergePreparation, MergeResult, RewindJob, RewindOutcome, UndoneMerge};
+pub use modes::ModeSettings;
 pub use server_approvals::ApprovalDecision;
 pub use tree_save::PlanWriteContinuation;
 
@@ -113,6 +116,7 @@ pub struct Machine {
     /// What watchers know of the progress and the waits of tasks. A wait depends on other tasks.
     known_waits: views::KnownWaits,
     policies: PolicyState,
+    modes: ModeSettings,
     out: Vec<Effect>,
 }
 
@@ -207,7 +211,7 @@ enum AppendContinuation {
 
 impl Machine {
     pub fn new(tree: Tree, env: ProjectEnv, limits: EngineLimits, ids: IdSource) -> Self {
-        let approvals = env.approvals.clone();
+        let (approvals, modes) = (env.approvals.clone(), env.modes);
         Self {
             ids,
             limits,
@@ -238,6 +242,7 @@ impl Machine {
             removed: Vec::new(),
             known_waits: views::KnownWaits::default(),
             policies: PolicyState::default(),
+            modes,
             out: Vec::new(),
         }
     }
@@ -306,7 +311,7 @@ impl Machine {
             }
             Input::DeletedTaskRead { then, result } => self.on_deleted_task_read(now, then, result),
             Input::RulesSaved { change, result } => self.on_rules_saved(*change, result),
-            Input::RulesChanged => self.judge_waiting_calls(),
+            Input::RulesChanged(settings) => self.on_mode_settings(settings),
             Input::CallsJudged(judged) => self.on_calls_judged(now, judged),
             Input::Timer { timer } => self.on_timer(now, timer),
             Input::RecurringDue { task, facts, session } => self.on_recurring_due(now, task, &facts, *session),

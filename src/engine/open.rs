@@ -22,7 +22,7 @@ use crate::engine::driver::tool_lists::ToolListFile;
 use crate::engine::driver::{Driver, EngineContext, Incoming};
 use crate::engine::feed::Feed;
 use crate::engine::handle::{Handle, Local};
-use crate::engine::machine::{Approvals, EngineLimits, Input, Machine, ProjectEnv, UnapprovedServer};
+use crate::engine::machine::{Approvals, EngineLimits, Input, Machine, ModeSettings, ProjectEnv, UnapprovedServer};
 use crate::engine::permissions::{self as agent_permissions, Permissions};
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::queries::Queries;
@@ -39,7 +39,7 @@ use crate::model::event::{Body, TaskChanged};
 use crate::model::task::{ROOT_PROFILE, Status, TaskNode};
 use crate::model::tree::Tree;
 use crate::model::work::{MergeRecord, MergeStrategy, Work};
-use crate::permit::Sandbox;
+use crate::permit::{Mode, Sandbox};
 use crate::process::environment::GUARDED_MARKER;
 use crate::process::{self, Environment};
 use crate::provider::Provider;
@@ -60,6 +60,8 @@ pub struct EngineOptions {
     /// Options from the command line. They apply to this invocation only.
     pub choice: CommandLineChoice,
     pub budget: Option<MicroUsd>,
+    /// The permission mode of tasks that have none of their own, instead of that of the settings.
+    pub mode: Option<Mode>,
     /// Launches nothing. Only messages and edits are stored.
     pub hold: bool,
     /// A scripted provider that replaces all others, for the demo.
@@ -72,7 +74,7 @@ pub struct EngineOptions {
 
 /// Opens a project and starts its engine. Fails if another process has opened it.
 pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
-    let EngineOptions { home, project, merged, choice, budget, hold, scripted, backend, clock, ids } = options;
+    let EngineOptions { home, project, merged, choice, budget, mode, hold, scripted, backend, clock, ids } = options;
     let folder = home.project(project.id);
     let lock = EngineLock::acquire(&folder.lock(), clock.now())?;
     permissions::tighten(&home, &folder);
@@ -115,7 +117,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
     let ((mut summaries, state_cache), (worktrees, agent_git)) = (read?, found?);
     finish_merges(&worktrees, &store, &tree, &mut summaries, clock.as_ref()).await;
 
-    let agent_policy = agent_permissions::active_policy(&merged, Sandbox::Absent);
+    let agent_policy = agent_permissions::active_policy(&merged, Sandbox::Absent).with_mode(mode);
     secrets::remember(&merged);
     let warns_of_root = !hold && secrets::are_exposed(&merged) && File::create_new(home.warned_of_root()).is_ok();
     let settings = merged.settings.clone();
@@ -161,6 +163,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
         servers,
         approvals,
         changed_tools,
+        modes: ModeSettings { usual: agent_policy.mode, bypass: agent_policy.bypass },
     };
     let profile_folders = profiles::ProfileFolders {
         user: home.agents(),
@@ -178,7 +181,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
         sessions: store.sessions().clone(),
         blobs: store.blobs().clone(),
     };
-    let agent_permissions = Arc::new(Permissions::new(queries.settings_files(), agent_policy));
+    let agent_permissions = Arc::new(Permissions::new(queries.settings_files(), agent_policy, mode));
     let ctx = Arc::new(EngineContext {
         project,
         profiles: profile_folders,

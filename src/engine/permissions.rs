@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::TaskId;
 use crate::config::Merged;
-use crate::engine::machine::{JudgedCall, WaitingCall};
+use crate::engine::machine::{JudgedCall, ModeSettings, WaitingCall};
 use crate::engine::settings_files::SettingsFiles;
-use crate::permit::{List, Mode, ProfileMode, Rule, Sandbox, Source, mode};
+use crate::permit::{Bypass, List, Mode, ProfileMode, Rule, Sandbox, Source, mode};
 use crate::process;
 use crate::tools::{ActivePolicy, PolicySource, judge_again};
 
@@ -19,6 +19,7 @@ type Stamp = Option<(u64, u64, i64, i64)>;
 pub(in crate::engine) struct Permissions {
     files: SettingsFiles,
     sandbox: Sandbox,
+    mode: Option<Mode>,
     read: Mutex<(Vec<Stamp>, Arc<ActivePolicy>)>,
     tasks: Mutex<Arc<TaskPolicies>>,
     /// The policy that waiting calls were last judged by.
@@ -26,11 +27,13 @@ pub(in crate::engine) struct Permissions {
 }
 
 impl Permissions {
-    pub(super) fn new(files: SettingsFiles, policy: ActivePolicy) -> Self {
+    /// With a `mode`, that of the settings does not count.
+    pub(super) fn new(files: SettingsFiles, policy: ActivePolicy, mode: Option<Mode>) -> Self {
         // No stamp: the first call reads the files again, which may have changed since.
         Self {
             files,
             sandbox: policy.sandbox,
+            mode,
             read: Mutex::new((Vec::new(), Arc::new(policy))),
             tasks: Mutex::default(),
             judged: Mutex::default(),
@@ -59,12 +62,18 @@ impl Permissions {
         calls.into_iter().filter_map(judge).collect()
     }
 
+    /// Returns what the settings say about modes now.
+    pub(super) fn modes(&self) -> ModeSettings {
+        let now = self.current();
+        ModeSettings { usual: now.mode, bypass: now.bypass }
+    }
+
     /// Returns the policy of one task.
     pub(super) fn of_task(&self, task: TaskId) -> Arc<ActivePolicy> {
         let settings = self.current();
         let tasks = Arc::clone(&self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(policy) = tasks.get(&task) else { return settings };
-        let mode = allowed_to_root(mode::effective(settings.mode, &policy.modes));
+        let mode = settings.bypass.limit(mode::effective(settings.mode, &policy.modes));
         if mode == settings.mode && policy.rules.is_empty() {
             return settings;
         }
@@ -73,7 +82,7 @@ impl Permissions {
             let parse = |text: &String| Rule::parse(text, List::Allow, Source::Task).ok();
             Arc::make_mut(&mut rules).0.extend(policy.rules.iter().filter_map(parse));
         }
-        Arc::new(ActivePolicy { mode, rules, sandbox: settings.sandbox })
+        Arc::new(ActivePolicy { mode, rules, ..(*settings).clone() })
     }
 }
 
@@ -85,7 +94,7 @@ impl PolicySource for Permissions {
             // While a file is broken, the last policy that could be read applies.
             match self.files.merged() {
                 Ok(merged) if merged.fault().is_none() => {
-                    *read = (stamps, Arc::new(active_policy(&merged, self.sandbox)));
+                    *read = (stamps, Arc::new(active_policy(&merged, self.sandbox).with_mode(self.mode)));
                 }
                 Ok(_) | Err(_) => tracing::warn!("the settings cannot be read; the permissions stay as they were"),
             }
@@ -119,9 +128,17 @@ impl PolicySource for TaskPermissions {
     }
 }
 
-/// Returns the mode that counts for this user: root can do anything to the machine.
-fn allowed_to_root(mode: Mode) -> Mode {
-    if mode == Mode::Bypass && process::is_root() { Mode::Edits } else { mode }
+/// The variable with which a user says that root may use `bypass` here.
+const ROOT_OK: &str = "MXD_ROOT_OK";
+
+/// Returns whether agents may have the mode `bypass`, which needs the user's consent in each project.
+fn bypass(merged: &Merged) -> Bypass {
+    let is_root = process::is_root() && std::env::var_os(ROOT_OK).is_none_or(|value| value != "1");
+    match merged.settings.bypass_consent {
+        _ if is_root => Bypass::RefusedToRoot,
+        Some(_) => Bypass::Allowed,
+        None => Bypass::NeedsConsent,
+    }
 }
 
 fn stamp(path: &std::path::Path) -> Stamp {
@@ -131,12 +148,13 @@ fn stamp(path: &std::path::Path) -> Stamp {
 
 /// Returns the policy of the settings.
 pub fn active_policy(merged: &Merged, sandbox: Sandbox) -> ActivePolicy {
+    let bypass = bypass(merged);
     let mode = match merged.settings.permissions.mode {
-        Some(mode) => allowed_to_root(mode),
+        Some(mode) => bypass.limit(mode),
         None if sandbox == Sandbox::Holds => Mode::Sandboxed,
         None => Mode::Open,
     };
-    ActivePolicy { mode, rules: Arc::new(merged.rules.clone()), sandbox }
+    ActivePolicy { mode, bypass, rules: Arc::new(merged.rules.clone()), sandbox }
 }
 
 #[cfg(test)]

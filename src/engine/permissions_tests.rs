@@ -18,7 +18,13 @@ fn an_unset_mode_is_open_until_a_sandbox_holds() {
 #[test]
 fn bypass_does_not_count_for_root() {
     let expected = if process::is_root() { Mode::Edits } else { Mode::Bypass };
-    assert_eq!(mode(r#"{"permissions": {"mode": "bypassPermissions"}}"#, Sandbox::Absent), expected);
+    let settings = r#"{"permissions": {"mode": "bypassPermissions"}, "bypassConsent": "2026-11-19"}"#;
+    assert_eq!(mode(settings, Sandbox::Absent), expected);
+}
+
+#[test]
+fn bypass_needs_consent() {
+    assert_eq!(mode(r#"{"permissions": {"mode": "bypass"}}"#, Sandbox::Absent), Mode::Edits);
 }
 
 #[test]
@@ -29,7 +35,7 @@ fn a_changed_file_counts_at_once_and_a_broken_one_changes_nothing() {
     std::fs::write(&config, "{}").unwrap();
     let files = SettingsFiles { home, repository: None, project: None };
     let policy = active_policy(&files.merged().unwrap(), Sandbox::Absent);
-    let permissions = Permissions::new(files, policy);
+    let permissions = Permissions::new(files, policy, None);
     assert_eq!(permissions.current().rules.0.len(), 0);
     std::fs::write(&config, r#"{"permissions": {"deny": ["bash(rm *)"]}}"#).unwrap();
     assert_eq!(permissions.current().rules.0.len(), 1);

@@ -10,12 +10,13 @@ use crate::base::{MicroUsd, ProjectId, TaskId, Timestamp};
 use crate::config::Settings;
 use crate::engine::review::{BranchConflict, CheckResult, Drift, MergeRecord, QueuedMerge};
 use crate::model::event::BackgroundRef;
-use crate::model::fold::{ContextSize, RunningProcess, SessionState, UsageTotals};
+use crate::model::fold::{ContextSize, PermissionTotals, RunningProcess, SessionState, UsageTotals};
 use crate::model::live::Activity;
 use crate::model::live_turn::LiveTurns;
 use crate::model::message::Message;
 use crate::model::task::TaskNode;
 use crate::model::{Ask, ClientView, Project};
+use crate::permit::{Bypass, Mode};
 
 /// A project as a front end shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -59,6 +60,9 @@ pub struct ProjectView {
     /// The profiles that a new task can have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<ProfileView>,
+    /// Whether tasks may have the permission mode `bypass`.
+    #[serde(default)]
+    pub bypass: Bypass,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -81,6 +85,7 @@ impl ProjectView {
             max_running,
             model: None,
             profiles: Vec::new(),
+            bypass: Bypass::default(),
         }
     }
 
@@ -146,6 +151,12 @@ pub struct TaskView {
     /// Number of reviews by the user.
     #[serde(rename = "rounds", default)]
     pub reviews: u32,
+    /// How often its agent asked for permission, and what decided last.
+    #[serde(default, skip_serializing_if = "PermissionTotals::is_empty")]
+    pub permissions: PermissionTotals,
+    /// The permission mode that counts now. `None` where no engine has the project open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
 }
 
 impl TaskView {
@@ -174,6 +185,8 @@ impl TaskView {
             drift: None,
             can_redo: false,
             reviews: 0,
+            permissions: PermissionTotals::default(),
+            mode: None,
         }
     }
 
@@ -192,6 +205,7 @@ impl TaskView {
             queued_merge: state.work.queued.clone(),
             can_redo: state.work.rewound.is_some(),
             reviews: state.work.reviews,
+            permissions: state.permissions.clone(),
             ..Self::of(node)
         }
     }

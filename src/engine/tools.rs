@@ -25,10 +25,12 @@ mod list_projects;
 mod projects;
 mod reorder_tasks;
 mod reset_task;
+mod review_plan;
 mod search_tasks;
 mod send_message;
 mod send_message_to_project;
 mod stop_task;
+mod submit_plan;
 #[cfg(test)]
 mod testing;
 mod tree_text;
@@ -72,6 +74,7 @@ pub fn add(registry: &mut Registry, access: Access) -> Result<(), DuplicateTool>
         tool(get_tree::GetTree(port.clone())),
         tool(get_task::GetTask(port.clone())),
         tool(search_tasks::SearchTasks(port.clone())),
+        tool(submit_plan::SubmitPlan),
     ];
     if may_delegate {
         tools.extend([
@@ -82,7 +85,8 @@ pub fn add(registry: &mut Registry, access: Access) -> Result<(), DuplicateTool>
             tool(stop_task::StopTask(port.clone())),
             tool(close_task::CloseTask(port.clone())),
             tool(reset_task::ResetTask(port.clone())),
-            tool(delete_task::DeleteTask(port)),
+            tool(delete_task::DeleteTask(port.clone())),
+            tool(review_plan::ReviewPlan(port)),
         ]);
     }
     if let (true, Some(projects)) = (is_root, projects) {

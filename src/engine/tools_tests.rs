@@ -17,7 +17,8 @@ fn registry(change: impl FnOnce(&mut Access)) -> Registry {
     registry
 }
 
-const COMMON: [&str; 7] = ["yield", "done", "send_message", "clarify", "get_tree", "get_task", "search_tasks"];
+const COMMON: [&str; 8] =
+    ["yield", "done", "send_message", "clarify", "get_tree", "get_task", "search_tasks", "submit_plan"];
 
 #[test]
 fn tools_that_more_agents_have_come_first_in_a_stable_order() {
@@ -36,6 +37,7 @@ fn tools_that_more_agents_have_come_first_in_a_stable_order() {
         "close_task",
         "reset_task",
         "delete_task",
+        "review_plan",
     ];
     assert_eq!(sub_task[COMMON.len()..], delegating);
     assert_eq!(root[sub_task.len()..], ["list_projects", "send_message_to_project"]);

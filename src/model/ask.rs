@@ -2,12 +2,14 @@
 
 mod choice;
 mod permission;
+mod plan;
 mod stored;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::choice::{Choice, ChoiceId};
 pub use self::permission::{PermissionRequest, RequestedAction};
+pub use self::plan::{HeldRequest, PlanRequest};
 use crate::base::{AskId, ProjectId, Timestamp};
 use crate::model::event::{BudgetExceeded, PermissionCause};
 
@@ -19,6 +21,8 @@ pub enum Subject {
     Clarify,
     /// A tool call waits for permission.
     Permission(Box<PermissionRequest>),
+    /// An agent hands in a plan, and waits for its approval.
+    Plan(Box<PlanRequest>),
     /// A task could not be launched.
     LaunchFailed(LaunchProblem),
     /// The model API kept failing.
@@ -61,6 +65,7 @@ pub enum Subject {
 pub enum AskKind {
     Clarify,
     Permission,
+    Plan,
     LaunchFailed,
     RetriesExhausted,
     Budget,
@@ -81,6 +86,7 @@ impl Subject {
         match self {
             Self::Clarify => AskKind::Clarify,
             Self::Permission(_) => AskKind::Permission,
+            Self::Plan(_) => AskKind::Plan,
             Self::LaunchFailed(_) => AskKind::LaunchFailed,
             Self::RetriesExhausted => AskKind::RetriesExhausted,
             Self::Budget { .. } => AskKind::Budget,
@@ -102,7 +108,7 @@ impl AskKind {
     /// Returns true if it holds one tool call, and not the run: the call has no result until the Ask is answered or
     /// withdrawn.
     pub fn holds_call(self) -> bool {
-        self == Self::Permission
+        matches!(self, Self::Permission | Self::Plan)
     }
 
     /// Returns true if a run raises it for itself and waits for the answer.
@@ -117,6 +123,7 @@ impl AskKind {
             | Self::CheckFailed => true,
             Self::Clarify
             | Self::Permission
+            | Self::Plan
             | Self::LaunchFailed
             | Self::SetupHook
             | Self::McpApproval
@@ -218,6 +225,8 @@ pub enum AskReply {
     Text(String),
     /// Allow a held call, and save these rules for the project instead of those that the choice shows.
     Rules(Vec<String>),
+    /// Approve a plan in this form.
+    Plan(String),
 }
 
 impl Ask {
@@ -270,7 +279,7 @@ impl Ask {
         match self.default.as_ref()? {
             AskReply::Choice(id) => self.choice(id).map(|choice| choice.label.as_str()),
             AskReply::Text(text) => Some(text),
-            AskReply::Rules(_) => None,
+            AskReply::Rules(_) | AskReply::Plan(_) => None,
         }
     }
 
@@ -284,6 +293,11 @@ impl Ask {
             }
             AskReply::Text(text) => {
                 Some(Answer { text, choice: None, by, rules: Vec::new(), cause: None, client: None })
+            }
+            AskReply::Plan(plan) => {
+                let (Subject::Plan(_), false) = (&self.subject, plan.trim().is_empty()) else { return None };
+                let choice = Some(Chosen::Id(ChoiceId::ApproveEdited));
+                Some(Answer { text: plan, choice, by, rules: Vec::new(), cause: None, client: None })
             }
             AskReply::Rules(rules) => {
                 let (Subject::Permission(_), false) = (&self.subject, rules.is_empty()) else { return None };
@@ -310,6 +324,8 @@ pub enum AnsweredBy {
     Timeout,
     /// A permission rule or a mode that was set after the question was asked.
     Rule,
+    /// The agent of the task above.
+    Task,
 }
 
 /// The answer to an Ask. [`Ask::choice_of`] returns its choice.

@@ -21,6 +21,7 @@ mod decisions;
 mod grants;
 mod held_calls;
 mod messages;
+mod permissions;
 mod replies;
 mod turns;
 mod usage;
@@ -38,6 +39,7 @@ pub use decisions::{Decision, PendingDecisions};
 pub use grants::Grants;
 pub use held_calls::{HeldCall, HeldCalls, Release};
 pub use messages::PendingMessages;
+pub use permissions::{LastDecision, PermissionTotals};
 pub use replies::Replies;
 pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
@@ -60,6 +62,8 @@ pub struct SessionState {
     pub grants: Grants,
     #[serde(skip_serializing_if = "HeldCalls::is_empty")]
     pub held_calls: HeldCalls,
+    #[serde(skip_serializing_if = "PermissionTotals::is_empty")]
+    pub permissions: PermissionTotals,
     pub turns: Turns,
     pub background: Background,
     pub activity: LastActivity,
@@ -114,11 +118,13 @@ impl SessionState {
             Body::ToolCall(call) => {
                 self.usage.breakdown.on_tool_call(call);
                 self.turns.on_tool_call(call);
+                self.permissions.on_tool_call();
             }
             Body::ToolResult(result) => {
                 self.usage.breakdown.on_tool_result(result);
                 self.turns.on_tool_result(result);
                 self.held_calls.remove(&result.call);
+                self.permissions.on_tool_result(result);
                 self.background.on_tool_result(result, event.ts);
                 self.cwd.on_tool_result(result);
             }
@@ -147,6 +153,7 @@ impl SessionState {
                     self.decisions.on_asked(ask, event.run);
                 }
                 self.asks.on_raised(ask);
+                self.permissions.on_asked(ask);
             }
             Body::AskAnswered(answered) => {
                 if let Some(ask) = self.asks.get(answered.id)

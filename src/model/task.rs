@@ -4,11 +4,12 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::{MicroUsd, TaskId, Timestamp};
 use crate::model::event::Verdict;
+use crate::permit::Mode;
 
 /// The default profiles of the root and of other tasks.
 pub const ROOT_PROFILE: &str = "orchestrator";
@@ -199,6 +200,9 @@ pub struct TaskNode {
     pub results: Vec<TaskResult>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// The permission mode. `None` for that of the profile and the settings.
+    #[serde(default, deserialize_with = "stored_mode", skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
     /// Fields of a newer version, preserved.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -250,7 +254,14 @@ impl TaskNode {
             results: Vec::new(),
             created_at: now,
             updated_at: now,
+            mode: None,
             extra: Map::new(),
         }
     }
+}
+
+/// Reads a mode. A word of a later version counts as the mode that asks about everything.
+fn stored_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Mode>, D::Error> {
+    let word = Option::<String>::deserialize(deserializer)?;
+    Ok(word.map(|word| Mode::try_from(word).unwrap_or(Mode::Ask)))
 }

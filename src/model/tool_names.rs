@@ -26,17 +26,19 @@ pub const LIST_PROJECTS: &str = "list_projects";
 pub const READ_FILE: &str = "read_file";
 pub const REORDER_TASKS: &str = "reorder_tasks";
 pub const RESET_TASK: &str = "reset_task";
+pub const REVIEW_PLAN: &str = "review_plan";
 pub const SEARCH: &str = "search";
 pub const SEARCH_TASKS: &str = "search_tasks";
 pub const SEND_MESSAGE: &str = "send_message";
 pub const SEND_MESSAGE_TO_PROJECT: &str = "send_message_to_project";
 pub const STOP_TASK: &str = "stop_task";
+pub const SUBMIT_PLAN: &str = "submit_plan";
 pub const UPDATE_TASK: &str = "update_task";
 pub const WRITE_FILE: &str = "write_file";
 pub const YIELD: &str = "yield";
 
 /// Every built-in tool.
-pub const ALL: [&str; 24] = [
+pub const ALL: [&str; 26] = [
     BACKGROUND,
     BASH,
     CLARIFY,
@@ -53,11 +55,13 @@ pub const ALL: [&str; 24] = [
     READ_FILE,
     REORDER_TASKS,
     RESET_TASK,
+    REVIEW_PLAN,
     SEARCH,
     SEARCH_TASKS,
     SEND_MESSAGE,
     SEND_MESSAGE_TO_PROJECT,
     STOP_TASK,
+    SUBMIT_PLAN,
     UPDATE_TASK,
     WRITE_FILE,
     YIELD,

@@ -109,6 +109,8 @@ fn own(tool: &str, input: &Input<'_>) -> String {
             "" => "finishes".to_owned(),
             verdict => format!("finishes: {verdict}"),
         },
+        names::SUBMIT_PLAN => "hands in a plan".to_owned(),
+        names::REVIEW_PLAN => format!("decides about the plan of {}", input.quoted("task")),
         names::YIELD => "waits for messages".to_owned(),
         names::GET_TREE => "looks at the task tree".to_owned(),
         names::GET_TASK => format!("looks at {}", input.task("task")),

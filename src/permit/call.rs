@@ -91,7 +91,7 @@ impl Places {
 }
 
 /// The tools that rules can name without a server.
-pub(super) const OWN_TOOLS: [&str; 17] = [
+pub(super) const OWN_TOOLS: [&str; 19] = [
     "background",
     "clarify",
     "close_task",
@@ -104,9 +104,11 @@ pub(super) const OWN_TOOLS: [&str; 17] = [
     "list_projects",
     "reorder_tasks",
     "reset_task",
+    "review_plan",
     "search_tasks",
     "send_message",
     "send_message_to_project",
     "stop_task",
+    "submit_plan",
     "update_task",
 ];

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// A permission mode. [`Mode::Open`] cannot be chosen: it is the default where no sandbox holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Mode {
     /// Everything that changes something asks.
     Ask,
@@ -101,6 +104,50 @@ impl ProfileMode {
 pub fn effective(usual: Mode, tasks: &[ProfileMode]) -> Mode {
     let modes = tasks.iter().map(|task| task.within(usual));
     modes.reduce(|above, wanted| wanted.below(above)).unwrap_or(usual)
+}
+
+/// Whether agents of this user and project may have the mode `bypass`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bypass {
+    /// The user has not consented in this project.
+    #[default]
+    NeedsConsent,
+    /// Root can do anything to the machine.
+    RefusedToRoot,
+    Allowed,
+}
+
+impl Bypass {
+    /// Returns the mode that counts instead of `mode`.
+    pub fn limit(self, mode: Mode) -> Mode {
+        if mode == Mode::Bypass && self != Self::Allowed { Mode::Edits } else { mode }
+    }
+}
+
+impl From<Mode> for String {
+    fn from(mode: Mode) -> Self {
+        mode.word().to_owned()
+    }
+}
+
+impl TryFrom<String> for Mode {
+    type Error = UnknownMode;
+
+    fn try_from(word: String) -> Result<Self, UnknownMode> {
+        if word == Self::Open.word() { Ok(Self::Open) } else { word.parse() }
+    }
+}
+
+impl schemars::JsonSchema for Mode {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Mode".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let words: Vec<&str> = Self::CHOICES.into_iter().chain([Self::Open]).map(Self::word).collect();
+        schemars::json_schema!({"description": "What a task's agent may do without asking.", "type": "string", "enum": words})
+    }
 }
 
 impl fmt::Display for Mode {

@@ -187,6 +187,30 @@ impl Rule {
         }
     }
 
+    /// Returns true if every command that `other` allows is also allowed by this rule.
+    pub fn covers(&self, other: &Self) -> bool {
+        if self.list != other.list || self.text == other.text {
+            return false;
+        }
+        match (&self.matcher, &other.matcher) {
+            (Matcher::Tool(own), Matcher::Tool(tool)) => own.contains('*') && matches_text(own, tool),
+            (Matcher::Tool(own), Matcher::Command(_)) => own == "bash",
+            (Matcher::Command(CommandPattern::Wildcard(own)), Matcher::Command(CommandPattern::Exact(text))) => {
+                matches_text(own, text)
+            }
+            // A star in the text is matched as a word of its own: only prefixes are compared.
+            (Matcher::Command(CommandPattern::Wildcard(own)), Matcher::Command(CommandPattern::Wildcard(text))) => {
+                match (own.strip_suffix(" *"), text.strip_suffix(" *")) {
+                    (Some(own), Some(text)) if !own.contains('*') && !text.contains('*') => {
+                        text.strip_prefix(own).is_some_and(|rest| rest.starts_with(' '))
+                    }
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
     /// Returns true if the rule is about paths, with this access, and matches `path`.
     pub fn matches_path(&self, wanted: Access, path: &PathView) -> bool {
         let Matcher::Path { access, pattern } = &self.matcher else { return false };

@@ -225,3 +225,21 @@ fn path_rules_begin_at_the_file_system_the_home_or_the_worktree() {
         !rule("read(~/.ssh/**)", List::Allow).matches_path(Access::Edit, &places.view(Path::new("/home/u/.ssh/x")))
     );
 }
+
+#[test]
+fn a_wider_rule_of_the_same_list_covers_a_narrower_one() {
+    let rule = |text: &str| Rule::parse(text, List::Allow, Source::Local).unwrap();
+    for (wide, narrow, covers) in [
+        ("bash(cargo *)", "bash(cargo test *)", true),
+        ("bash(cargo *)", "bash(cargo test --lib)", true),
+        ("bash", "bash(cargo test *)", true),
+        ("mcp__github__*", "mcp__github__get_issue", true),
+        ("bash(cargo test *)", "bash(cargo *)", false),
+        ("bash(cargo *)", "bash(cargo-audit *)", false),
+        ("bash(cargo *)", "bash(cargo *)", false),
+        ("edit(src/**)", "bash(cargo *)", false),
+    ] {
+        assert_eq!(rule(wide).covers(&rule(narrow)), covers, "{wide} {narrow}");
+    }
+    assert!(!Rule::parse("bash(cargo *)", List::Deny, Source::Local).unwrap().covers(&rule("bash(cargo test *)")));
+}

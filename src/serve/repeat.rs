@@ -34,6 +34,7 @@ pub fn repeat(command: &Command) -> Repeat {
         Command::Send { .. } => Repeat::LookForMessage,
         Command::Answer { .. } => Repeat::LookForAnswer,
         Command::Update { .. }
+        | Command::ReviewPlan { .. }
         | Command::Move { .. }
         | Command::Reorder { .. }
         | Command::Withdraw { .. }
@@ -123,6 +124,7 @@ fn is_reply(reply: &AskReply, answer: &Answer) -> bool {
         AskReply::Choice(choice) => answer.choice == Some(Chosen::Id(choice.clone())),
         AskReply::Text(text) => answer.text == *text,
         AskReply::Rules(rules) => answer.rules == *rules,
+        AskReply::Plan(plan) => answer.text == *plan,
     }
 }
 

@@ -71,6 +71,10 @@ pub struct Glyphs {
     pub dot: &'static str,
     /// Two branches that would conflict.
     pub clash: &'static str,
+    /// A task that plans.
+    pub plan: &'static str,
+    /// A task that runs everything.
+    pub bypass: &'static str,
     /// Visible space and tab characters.
     pub space: &'static str,
     pub tab: &'static str,
@@ -127,6 +131,8 @@ impl Glyphs {
         arrow_right: "→",
         enter: "⏎",
         clash: "≠",
+        plan: "◇",
+        bypass: "!",
         dot: "·",
         space: "·",
         tab: "→",
@@ -181,6 +187,8 @@ impl Glyphs {
         arrow_right: ">",
         enter: "<",
         clash: "!",
+        plan: "P",
+        bypass: "!",
         dot: ".",
         space: ".",
         tab: ">",
@@ -214,6 +222,8 @@ impl Glyphs {
             sign(spinner, Role::Working, "an agent at work (turning)"),
             sign(self.working, Role::Working, "a call that runs, or an agent at work"),
             sign(self.sleeping, Role::Waiting, "waiting for another task, a process or a message"),
+            sign(self.plan, Role::Accent, "permission mode plan: only reads until its plan is approved"),
+            sign(self.bypass, Role::Error, "permission mode bypass: runs everything that no rule denies"),
             sign(self.ask, Role::Ask, "a question to you; with a number: how many are below"),
             sign(self.passed, Role::Ok, "done"),
             sign(self.failed, Role::Error, "failed; beside a title: a subtask failed"),
@@ -282,6 +292,8 @@ impl Glyphs {
             self.arrow_up,
             self.arrow_down,
             self.clash,
+            self.plan,
+            self.bypass,
             self.arrow_left,
             self.arrow_right,
             self.enter,

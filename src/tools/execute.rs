@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 
 use crate::base::{known_secrets, text};
+use crate::model::ask::HeldRequest;
 use crate::model::conversation::ToolUse;
 use crate::tools::bound;
 use crate::tools::context::ToolContext;
@@ -59,7 +60,8 @@ async fn run(call: &ToolUse, context: &ToolContext) -> Reply {
         // The user has decided about exactly this call.
         Permission::Held(_) if context.consent.is_some() => context.consent.clone(),
         Permission::Held(request) => {
-            return Reply { control: Some(ControlRequest::Hold(request)), ..Reply::default() };
+            let held = Box::new(HeldRequest::Permission(*request));
+            return Reply { control: Some(ControlRequest::Hold(held)), ..Reply::default() };
         }
         Permission::Denied { reason, note } => {
             return Reply { permission: note, ..Reply::error(format!("Not permitted: {reason}")) };

@@ -14,7 +14,8 @@ use crate::base::{Json, diff};
 use crate::model::ask::{PermissionRequest, RequestedAction};
 use crate::model::event::{PermissionCause, PermissionNote};
 use crate::permit::{
-    Call, Decision, HookVerdict, Mode, Places, Policy, Reason, Rules, Sandbox, Subject, Verdict, decide, shell, suggest,
+    Bypass, Call, Decision, HookVerdict, Mode, Places, Policy, Reason, Rules, Sandbox, Subject, Verdict, decide, shell,
+    suggest,
 };
 use crate::tools::bound;
 use crate::tools::cwd::Cwd;
@@ -34,8 +35,20 @@ const INPUT_BYTES: usize = 4_000;
 #[derive(Clone, Debug)]
 pub struct ActivePolicy {
     pub mode: Mode,
+    pub bypass: Bypass,
     pub rules: Arc<Rules>,
     pub sandbox: Sandbox,
+}
+
+impl ActivePolicy {
+    /// Returns the policy with another mode, if there is one.
+    #[must_use]
+    pub fn with_mode(self, mode: Option<Mode>) -> Self {
+        match mode {
+            Some(mode) => Self { mode: self.bypass.limit(mode), ..self },
+            None => self,
+        }
+    }
 }
 
 /// Provides the policy of a task. It may change while the task runs. May read files.
@@ -217,7 +230,8 @@ fn change(tool: &str, input: &Json, path: &Path, places: &Places) -> Option<Stri
 /// Returns true for the tools that change no task: they read, end the turn, ask, or look after the agent's own
 /// processes.
 fn is_harmless(tool: &str) -> bool {
-    names::READ_ONLY.contains(&tool) || [names::BACKGROUND, names::CLARIFY, names::DONE, names::YIELD].contains(&tool)
+    names::READ_ONLY.contains(&tool)
+        || [names::BACKGROUND, names::CLARIFY, names::DONE, names::SUBMIT_PLAN, names::YIELD].contains(&tool)
 }
 
 /// Returns each path as named, and as it is after following links.
@@ -238,6 +252,13 @@ fn permission(decision: Decision) -> Result<Permission, PermissionCause> {
     let note = (!is_default).then(|| PermissionNote { granted: verdict == Verdict::Grant, by: cause(&reason) });
     match verdict {
         Verdict::Grant => Ok(Permission::Granted { note }),
+        Verdict::Refuse if reason == Reason::Mode(Mode::Plan) => {
+            let reason =
+                "in mode plan you may only read. Hand in your plan with submit_plan; once it is approved you go on \
+                          with the work."
+                    .to_owned();
+            Ok(Permission::Denied { reason, note })
+        }
         Verdict::Refuse => Ok(Permission::Denied { reason: format!("{reason}."), note }),
         Verdict::Ask => Err(cause(&reason)),
     }

@@ -14,7 +14,12 @@ impl PolicySource for Fixed {
 #[allow(clippy::needless_pass_by_value, reason = "tests pass literals")]
 fn judged(mode: Mode, rules: &[(List, &str)], tool: &str, input: Value) -> Permission {
     let rules = rules.iter().map(|(list, text)| Rule::parse(text, *list, Source::Local).unwrap()).collect();
-    let source = Fixed(Arc::new(ActivePolicy { mode, rules: Arc::new(Rules(rules)), sandbox: Sandbox::Absent }));
+    let source = Fixed(Arc::new(ActivePolicy {
+        mode,
+        bypass: Bypass::Allowed,
+        rules: Arc::new(Rules(rules)),
+        sandbox: Sandbox::Absent,
+    }));
     let places = Places { root: "/w".into(), cwd: "/w".into(), home: Some("/home/u".into()) };
     check(&names::wire(tool), &Json::of(&input).unwrap(), &places, &source)
 }
@@ -65,6 +70,7 @@ fn each_tool_is_judged_by_its_own_input() {
     }
     let source = Fixed(Arc::new(ActivePolicy {
         mode: Mode::Open,
+        bypass: Bypass::Allowed,
         rules: Arc::new(Rules(vec![Rule::parse("mcp__github__*", List::Deny, Source::Repo).unwrap()])),
         sandbox: Sandbox::Absent,
     }));
@@ -81,6 +87,7 @@ fn a_link_is_judged_by_its_target_too() {
     std::os::unix::fs::symlink(root.join("secret/key"), root.join("innocent")).unwrap();
     let source = Fixed(Arc::new(ActivePolicy {
         mode: Mode::Open,
+        bypass: Bypass::Allowed,
         rules: Arc::new(Rules(vec![Rule::parse("read(secret/**)", List::Deny, Source::Global).unwrap()])),
         sandbox: Sandbox::Absent,
     }));
@@ -134,7 +141,12 @@ fn an_edit_shows_its_diff() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     std::fs::write(root.join("a.rs"), "one\ntwo\n").unwrap();
-    let source = Fixed(Arc::new(ActivePolicy { mode: Mode::Ask, rules: Arc::default(), sandbox: Sandbox::Absent }));
+    let source = Fixed(Arc::new(ActivePolicy {
+        mode: Mode::Ask,
+        bypass: Bypass::Allowed,
+        rules: Arc::default(),
+        sandbox: Sandbox::Absent,
+    }));
     let places = Places { root: root.clone(), cwd: root, home: None };
     let input = json!({"path": "a.rs", "edits": [{"old_string": "two", "new_string": "three"}]});
     let request = held(check(&names::wire("edit_file"), &Json::of(&input).unwrap(), &places, &source));
@@ -154,6 +166,7 @@ fn a_waiting_call_is_decided_by_a_rule_that_was_added_since() {
     let request = held(judged(Mode::Ask, &[], "bash", json!({"command": "cargo add serde"})));
     let policy = |list, text: &str| ActivePolicy {
         mode: Mode::Ask,
+        bypass: Bypass::Allowed,
         rules: Arc::new(Rules(vec![Rule::parse(text, list, Source::Local).unwrap()])),
         sandbox: Sandbox::Absent,
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::ask::PermissionRequest;
+use crate::model::ask::HeldRequest;
 use crate::model::event::{BackgroundRef, PermissionNote, ToolResult, Verdict};
 use crate::model::{BlobRef, Content, Image};
 
@@ -38,7 +38,7 @@ pub enum ControlRequest {
     /// The task is not finished: its check failed, so many times in a row in the same way.
     CheckFailed { in_a_row: u32 },
     /// The call did not run. It waits until the user has decided about it, and this is no result.
-    Hold(Box<PermissionRequest>),
+    Hold(Box<HeldRequest>),
 }
 
 impl Reply {

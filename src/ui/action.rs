@@ -150,7 +150,7 @@ impl ActionSpec {
     /// Returns true if the palette offers the action. Actions that only make sense as a key press are left out.
     pub fn in_palette(&self) -> bool {
         let reading = [Context::Anywhere, Context::Tree, Context::Asks, Context::Transcript, Context::Diff];
-        let composing = self.action == Action::CycleMode || self.action == Action::OpenEditor;
+        let composing = matches!(self.action, Action::CycleMode | Action::CyclePermissions | Action::OpenEditor);
         let here = self.contexts.iter().any(|context| reading.contains(context)) || composing;
         here && !MOVES.contains(&self.action)
     }
@@ -245,6 +245,7 @@ actions! {
     MoveUp "move_up" [Tree] ["K" "shift-up"] 0 "move up", "Move the task up";
     MoveDown "move_down" [Tree] ["J" "shift-down"] 0 "move down", "Move the task down";
     Colour "colour" [Tree] ["c"] 0 "colour", "Set the task's colour";
+    ChoosePermissions "choose_mode" [Tree] ["P"] 0 "mode", "Choose what the task's agent may do without asking";
     Budget "budget" [Tree] ["b"] 0 "budget", "Set the task's budget";
     ToggleDraft "toggle_draft" [Tree] ["t"] 0 "draft", "Mark the task as draft or ready";
     CloseTask "close_task" [Tree] ["C"] 0 "close", "Close the task and archive its work";
@@ -324,6 +325,7 @@ actions! {
 
     Send "send" [Composer Answer] ["enter"] 90 "send", "Send the message or answer";
     CycleMode "send_mode" [Composer] ["ctrl-t"] 62 "delivery", "Switch delivery: steer, next or interrupt";
+    CyclePermissions "permission_mode" [Composer] ["shift-tab"] 55 "mode", "Switch what the task's agent may do without asking";
     OpenEditor "editor" [Composer Answer Comment Brief] ["ctrl-g"] 70 "editor", "Continue in $EDITOR";
     Accept "accept" [Filter Prompt Brief List Complete Confirm Leave] ["enter"] 92 "accept", "Accept";
     AcceptTab "complete" [Complete] ["tab"] 0 "complete", "Accept the completion and keep writing";

@@ -197,6 +197,7 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
         (Action::Accept, Layer::Choose(chooser)) => Some(match chooser.chosen()?.pick {
             ChooserAction::Act(_) => "run",
             ChooserAction::Colour(..)
+            | ChooserAction::Mode(..)
             | ChooserAction::Theme(_)
             | ChooserAction::Model(_)
             | ChooserAction::Profile(_) => "select",
@@ -269,6 +270,8 @@ const MUTATING: &[Action] = &[
     Action::Write,
     Action::Send,
     Action::CycleMode,
+    Action::CyclePermissions,
+    Action::ChoosePermissions,
     Action::OpenEditor,
     Action::TextNewline,
     Action::Interrupt,

@@ -10,6 +10,7 @@ use crate::model::ask::{BudgetCause, ServerApproval, Subject};
 use crate::model::live::Activity;
 use crate::model::message::Delivery;
 use crate::model::task::{Colour, Status};
+use crate::permit::Mode;
 use crate::text::format;
 use crate::theme::{Glyphs, Role};
 
@@ -133,6 +134,29 @@ pub fn delivery(mode: Delivery) -> &'static str {
     }
 }
 
+/// Returns what an agent may do without asking in a mode.
+pub fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Ask => "asks before it changes anything",
+        Mode::Edits => "edits its worktree; asks about other commands",
+        Mode::Sandboxed => "edits its worktree and runs commands in the sandbox",
+        Mode::Plan => "only reads, until you approve its plan",
+        Mode::Refuse => "is refused what would ask",
+        Mode::Bypass => "runs everything that no rule denies",
+        Mode::Delegate => "reads, and works through subtasks",
+        Mode::Open => "runs everything that no rule mentions",
+    }
+}
+
+/// Returns the mark of a mode that the user should not overlook.
+pub fn mode_mark(mode: Mode, glyphs: &Glyphs) -> Option<(&'static str, Role)> {
+    match mode {
+        Mode::Plan => Some((glyphs.plan, Role::Accent)),
+        Mode::Bypass => Some((glyphs.bypass, Role::Error)),
+        Mode::Ask | Mode::Edits | Mode::Sandboxed | Mode::Refuse | Mode::Delegate | Mode::Open => None,
+    }
+}
+
 /// Returns when the agent reads a message sent in this mode.
 pub fn delivery_time(mode: Delivery) -> &'static str {
     match mode {
@@ -147,6 +171,7 @@ pub fn ask_subject(subject: &Subject) -> &'static str {
     match subject {
         Subject::Clarify => "question",
         Subject::Permission(_) => "permission",
+        Subject::Plan(_) => "plan",
         Subject::LaunchFailed(_) => "start failed",
         Subject::RetriesExhausted => "provider error",
         Subject::Budget { cause: BudgetCause::Spent, .. } => "budget spent",

@@ -73,6 +73,7 @@ impl BenchProject {
             merged,
             choice: CommandLineChoice::default(),
             budget: None,
+            mode: None,
             hold: false,
             scripted: Some(provider),
             backend: None,

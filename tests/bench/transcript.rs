@@ -210,6 +210,7 @@ pub fn snapshot(ids: &IdSource) -> Snapshot {
         max_running: 8,
         model: None,
         profiles: Vec::new(),
+        bypass: mxd::permit::Bypass::default(),
     };
     let id = root.id;
     let tasks = vec![TaskView::of(TaskNode { status: Status::Passed, ..root })];

@@ -11,8 +11,8 @@ use imports::{Import, imports};
 /// The rooms and what each may import. A room that is not here may not exist.
 const ROOMS: &[(&str, &[&str])] = &[
     ("base", &[]),
-    ("model", &["base"]),
     ("permit", &[]),
+    ("model", &["permit", "base"]),
     ("config", &["permit", "model", "base"]),
     ("process", &["base"]),
     ("net", &["base"]),
@@ -36,7 +36,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("theme", &["base"]),
     ("text", &["theme", "model", "base"]),
     ("term", &["base"]),
-    ("ui", &["engine", "text", "theme", "model", "base"]),
+    ("ui", &["engine", "text", "theme", "permit", "model", "base"]),
     ("app", EVERYTHING_BELOW_APP),
     (
         "cli",

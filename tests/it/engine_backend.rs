@@ -40,6 +40,7 @@ async fn open(home: Home, repository: &Path, capabilities: Capabilities, steps: 
         merged: merge(&Environment::new(|_| None), &[]).unwrap(),
         choice: CommandLineChoice::default(),
         budget: None,
+        mode: None,
         hold: false,
         scripted: None,
         backend: Some(backend),

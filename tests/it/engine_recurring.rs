@@ -276,6 +276,7 @@ async fn open(project: &Project<'_>, clock: Arc<Hand>) -> Handle {
         merged: merge(&Environment::new(|_| None), &[]).unwrap(),
         choice: CommandLineChoice::default(),
         budget: None,
+        mode: None,
         hold: false,
         scripted: Some(Arc::new(ScriptedProvider::load(&script, 1.0).unwrap())),
         backend: None,

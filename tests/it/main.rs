@@ -140,6 +140,8 @@ mod outside;
 #[cfg(test)]
 mod permit_gate;
 #[cfg(test)]
+mod permit_modes;
+#[cfg(test)]
 mod permit_oracle;
 #[cfg(test)]
 mod profiles;

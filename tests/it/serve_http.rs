@@ -74,6 +74,7 @@ impl Served {
             merged: merge(&Environment::new(|_| None), &[]).unwrap(),
             choice: CommandLineChoice::default(),
             budget: None,
+            mode: None,
             hold: false,
             backend: None,
             scripted: Some(Arc::new(ScriptedProvider::load(&world.root().join("scenario.json"), 1.0).unwrap())),

@@ -25,6 +25,8 @@ mod product_hostile;
 #[cfg(test)]
 mod product_notices;
 #[cfg(test)]
+mod product_permits;
+#[cfg(test)]
 mod product_refusals;
 #[cfg(test)]
 mod product_review;

@@ -53,6 +53,7 @@ impl AskCause {
             Subject::CheckFailed => Some(Self::Check),
             Subject::Clarify
             | Subject::Permission(_)
+            | Subject::Plan(_)
             | Subject::LaunchFailed(_)
             | Subject::SetupHook
             | Subject::McpApproval { .. }

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use crate::agent::control::CallPlan;
 use crate::agent::machine::{AfterSave, Effect, Machine, Phase};
 use crate::base::AskId;
-use crate::model::ask::{AnsweredBy, ChoiceId, PermissionRequest};
+use crate::model::ask::{AnsweredBy, ChoiceId, HeldRequest, Subject};
 use crate::model::conversation::ToolUse;
-use crate::model::event::{AskWithdrawn, Body, CallReleased, PermissionCause, PermissionNote};
+use crate::model::event::{
+    AskWithdrawn, Body, CallReleased, Exit, InterruptReason, PermissionCause, PermissionNote, RunEnded,
+};
 use crate::model::fold::{Decision, Release};
 use crate::model::live::Activity;
 use crate::model::resume::ends_hold;
@@ -31,11 +33,13 @@ impl Released {
 
 const INTERRUPTED: &str = "Not run: the user interrupted you while it waited for permission.";
 const WITHDRAWN: &str = "Not run: the request for permission was withdrawn.";
+const STOPPED: &str = "Not approved: the task was stopped.";
+const PLAN_STOPPED: &str = "Its plan was not approved, and the user left it at that.";
 const MESSAGE_INSTEAD: &str = "Not run: it needs the user's permission, and they sent you a message instead.";
 
 impl Machine {
     /// Returns the Ask that holds a call.
-    pub(super) fn hold(&self, call: &str, request: PermissionRequest) -> Body {
+    pub(super) fn hold(&self, call: &str, request: HeldRequest) -> Body {
         request.into_ask(AskId::fresh(&self.ids), call).into()
     }
 
@@ -46,6 +50,7 @@ impl Machine {
         });
         let mut released = Released::default();
         let mut bodies = Vec::new();
+        let (mut stops, mut stop) = (false, None);
         for held in self.state.held_calls.iter() {
             match &held.release {
                 None if is_dismissed => {
@@ -65,12 +70,24 @@ impl Machine {
                         None => bodies.push(self.state.unrun_result(held, WITHDRAWN, None)),
                     },
                     HeldVerdict::Refuse(note, why) => bodies.push(self.state.unrun_result(held, &why, Some(note))),
+                    HeldVerdict::Answer(text) => bodies.push(self.state.answered_result(held, &text)),
+                    HeldVerdict::Stop => {
+                        bodies.push(self.state.unrun_result(held, STOPPED, None));
+                        stop = decision.event.or(stop);
+                        stops = true;
+                    }
                 },
             }
         }
         if bodies.is_empty() {
             self.phase = Phase::Holding;
             return self.effects.push(Effect::Activity(Activity::Waiting));
+        }
+        if stops {
+            let exit = Exit::Interrupted(InterruptReason::Stopped);
+            let result = PLAN_STOPPED.to_owned();
+            bodies.push(RunEnded { exit: exit.clone(), result, decided: stop }.into());
+            return self.save(bodies, AfterSave::End(exit));
         }
         // An answer resumes an agent that was stopped.
         self.halted = false;
@@ -86,6 +103,10 @@ impl Machine {
 
 enum HeldVerdict {
     Run(PermissionNote),
+    /// The call is answered, and nothing runs.
+    Answer(String),
+    /// The task ends.
+    Stop,
     /// With the reason for the model.
     Refuse(PermissionNote, String),
 }
@@ -93,8 +114,11 @@ enum HeldVerdict {
 /// Returns what an answer says about its call. Free text is a refusal with a reason.
 fn verdict(decision: &Decision) -> HeldVerdict {
     let Decision { ask, answer, .. } = decision;
+    if let Subject::Plan(_) = &ask.subject {
+        return plan_verdict(decision);
+    }
     let by = match answer.by {
-        AnsweredBy::User | AnsweredBy::Timeout => PermissionCause::User,
+        AnsweredBy::User | AnsweredBy::Timeout | AnsweredBy::Task => PermissionCause::User,
         AnsweredBy::Rule => answer.cause.clone().unwrap_or_default(),
     };
     let note = |granted| PermissionNote { granted, by: by.clone() };
@@ -115,5 +139,31 @@ fn verdict(decision: &Decision) -> HeldVerdict {
             "Not permitted: the user refused this call. Do not repeat it; find another way, or ask with clarify."
                 .to_owned(),
         ),
+    }
+}
+
+/// Returns what an answer says about a plan.
+fn plan_verdict(decision: &Decision) -> HeldVerdict {
+    let Decision { ask, answer, .. } = decision;
+    let who = if answer.by == AnsweredBy::Task { "the task above" } else { "the user" };
+    match ask.choice_of(answer) {
+        Some(ChoiceId::Approve) => HeldVerdict::Answer(format!(
+            "Your plan is approved by {who}, and you may work now. Carry it out; if you find that it must change in an \
+             important way, ask first."
+        )),
+        Some(ChoiceId::ApproveEdited) => HeldVerdict::Answer(format!(
+            "Your plan is approved by {who} in an edited form, which counts, and you may work now. Carry it out:\n\n{}",
+            answer.text.trim()
+        )),
+        Some(ChoiceId::Stop) => HeldVerdict::Stop,
+        None => HeldVerdict::Answer(format!(
+            "Your plan is not approved. {} says: {}\n\nHand in a new plan with submit_plan.",
+            if answer.by == AnsweredBy::Task { "The task above" } else { "The user" },
+            answer.text.trim()
+        )),
+        Some(_) => HeldVerdict::Answer(format!(
+            "Your plan is not approved by {who}. Think again about goal and steps, and hand in another one with submit_plan, or \
+             ask with clarify what is wanted."
+        )),
     }
 }

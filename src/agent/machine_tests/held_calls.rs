@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::ask::{PermissionRequest, RequestedAction};
+use crate::model::ask::{HeldRequest, PermissionRequest, PlanRequest, RequestedAction};
 use crate::model::event::{PermissionCause, PermissionNote};
 
 fn request() -> PermissionRequest {
@@ -17,7 +17,8 @@ fn request() -> PermissionRequest {
 }
 
 fn hold(bench: &mut Bench, call: &str) {
-    bench.finish_with(result(call, ""), Some(tools::ControlRequest::Hold(Box::new(request()))));
+    bench
+        .finish_with(result(call, ""), Some(tools::ControlRequest::Hold(Box::new(HeldRequest::Permission(request())))));
 }
 
 fn two_calls() -> Bench {
@@ -197,4 +198,36 @@ fn a_stop_while_it_waits_leaves_the_question_open_and_the_answer_resumes() {
     assert_eq!(runs(&bench).last().unwrap().0, ["a"]);
     bench.finish("a", "ok");
     assert_eq!(bench.machine.waits_for(), "model");
+}
+
+fn planning() -> Bench {
+    let mut bench = begin();
+    bench.respond(call_response(&[call("p", "submit_plan")]));
+    let plan = PlanRequest { plan: "# Limit logins\n\n1. Count.".to_owned(), ..PlanRequest::default() };
+    bench.finish_with(result("p", ""), Some(tools::ControlRequest::Hold(Box::new(HeldRequest::Plan(plan)))));
+    bench
+}
+
+#[test]
+fn a_plan_is_answered_in_the_same_conversation() {
+    for (answer, words) in [
+        ("Approve, and start the work", "Your plan is approved by the user"),
+        ("Send it back", "Your plan is not approved by the user"),
+        ("Use a table.", "The user says: Use a table."),
+    ] {
+        let mut bench = planning();
+        let ask = bench.open_ask().unwrap();
+        assert_eq!((ask.kind(), ask.question.as_str()), (AskKind::Plan, "Plan: Limit logins"));
+        bench.answer(answer);
+        let results = bench.results();
+        assert!(matches!(results[..], [("p", text, false)] if text.contains(words)), "{results:?}");
+        assert_eq!((bench.machine.waits_for(), runs(&bench).len()), ("model", 1), "{answer}");
+    }
+}
+
+#[test]
+fn a_plan_can_end_the_task() {
+    let mut bench = planning();
+    bench.answer("Stop the task");
+    assert_eq!(exit(&bench), Some(Exit::Interrupted(InterruptReason::Stopped)));
 }

@@ -78,6 +78,7 @@ pub fn describe(body: &Body) -> (String, String) {
                 None => format!("answered: {}", answered.answer.text),
             },
             AnsweredBy::Timeout => format!("timed out, used the default: {}", answered.answer.text),
+            AnsweredBy::Task => format!("answered by the task above: {}", answered.answer.text),
             AnsweredBy::Rule => format!("decided by a rule: {}", answered.answer.text),
         }),
         Body::AskWithdrawn(withdrawn) => short(&format!("question withdrawn: {}", withdrawn.reason)),

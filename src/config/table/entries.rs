@@ -164,6 +164,13 @@ pub const KEYS: &[Key] = &[
     .or("[]")
     .project(APPROVES),
     Key::new(
+        "bypassConsent",
+        Kind::Text,
+        r#""2026-11-19""#,
+        "The day on which you allowed the permission mode `bypass` in this project: `mxd permit bypass`.",
+    )
+    .project(APPROVES),
+    Key::new(
         "approvedHooks",
         Kind::List(&Kind::Hash),
         r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,

@@ -119,7 +119,7 @@ impl Driver {
             Effect::JudgeIfChanged => {
                 tokio::task::spawn_blocking(move || {
                     if ctx.permissions.have_changed() {
-                        ctx.send(Input::RulesChanged);
+                        ctx.send(Input::RulesChanged(ctx.permissions.modes()));
                     }
                 });
             }
@@ -202,7 +202,10 @@ impl Driver {
                 self.machine.unmerged_children(task).into_iter().for_each(|child| self.measure(child));
                 self.schedule_conflict_scan();
             }
-            Body::TurnEnded(_) => self.schedule_conflict_scan(),
+            Body::TurnEnded(_) => {
+                self.schedule_conflict_scan();
+                self.perform(Effect::JudgeIfChanged);
+            }
             Body::Message(Message { id, from: MessageSource::CrossProject { .. }, .. }) => {
                 self.ctx.project_inbox.remove_envelope(*id);
             }

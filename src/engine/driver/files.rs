@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use super::{Driver, EngineContext};
 use crate::base::{Fault, TaskId};
 use crate::engine::command::{FileCommand, Outcome};
+use crate::engine::machine::Input;
 use crate::engine::query::Bytes;
 use crate::engine::work_queries::{TaskLocation, WorkReader};
 use crate::model::Image;
@@ -54,7 +55,15 @@ async fn run_file_command(
             let stored = tokio::task::spawn_blocking(move || store_picture(&ctx, name, data));
             stored.await.map_err(|error| Fault::internal(error.to_string()))?.map(Outcome::Attached)
         }
-        FileCommand::SetSetting { layer, key, value } => ctx.settings_files.set_in_background(layer, key, value).await,
+        FileCommand::SetSetting { layer, key, value } => {
+            let outcome = ctx.settings_files.set_in_background(layer, key, value).await;
+            let permissions = Arc::clone(&ctx.permissions);
+            if let Ok(modes) = tokio::task::spawn_blocking(move || permissions.modes()).await {
+                // Before the answer, so that the next command of the client counts on it.
+                ctx.send(Input::RulesChanged(modes));
+            }
+            outcome
+        }
     }
 }
 

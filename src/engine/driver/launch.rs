@@ -13,12 +13,13 @@ use super::{EngineContext, TurnSnapshotter};
 use crate::base::{Fault, MessageId, RunId, TaskId, text};
 use crate::engine::agent_port::AgentPort;
 use crate::engine::backend::{Assignment, Backends, PreparedRun, RunRequest, RunSession};
-use crate::engine::machine::{Input, LaunchFailure, LaunchOrder};
+use crate::engine::machine::{Input, LaunchFailure, LaunchOrder, modes};
 use crate::engine::profiles::Profiles;
 use crate::engine::tools::{EngineDoneCheck, WorktreeInspector};
 use crate::model::message::{Message, MessageSource};
 use crate::model::run::{Ending, RunCommand};
 use crate::model::{Live, render};
+use crate::permit::Mode;
 use crate::process;
 use crate::provider::budget::Budget;
 use crate::store::StoreError;
@@ -102,7 +103,7 @@ async fn start(
     let live_ctx = Arc::clone(ctx);
     let request = RunRequest {
         run,
-        startup_notes: if assignment.may_delegate() { vec![profile_offer(&profiles)] } else { Vec::new() },
+        startup_notes: startup_notes(&assignment, &profiles),
         worktree: ready.path,
         worktree_notes: ready.notes,
         budget,
@@ -117,6 +118,15 @@ async fn start(
         assignment,
     };
     preflight.start(request).await
+}
+
+/// Returns what an agent is told when its conversation starts.
+fn startup_notes(assignment: &Assignment, profiles: &Profiles) -> Vec<String> {
+    let offer = assignment.may_delegate().then(|| profile_offer(profiles));
+    let mode = assignment.order.mode;
+    // In the other modes a call that may not run says so itself.
+    let mode = (mode == Mode::Plan).then(|| format!("Permission mode {mode}: {}.", modes::for_agent(mode)));
+    offer.into_iter().chain(mode).collect()
 }
 
 fn cost_unknown(backend: &str) -> Fault {

@@ -157,6 +157,10 @@ impl Machine {
         if ask.kind() == AskKind::Approval {
             return self.answer_approval(command, task, &ask, answer);
         }
+        if ask.kind() == AskKind::Plan {
+            self.answer_plan(now, command, task, &ask, answer);
+            return Ok(());
+        }
         if ask.kind() == AskKind::Permission {
             return self.answer_permission(now, command, task, &ask, answer);
         }
@@ -207,6 +211,7 @@ impl Machine {
             AskKind::LaunchFailed
             | AskKind::SetupHook
             | AskKind::Permission
+            | AskKind::Plan
             | AskKind::RetriesExhausted
             | AskKind::Budget
             | AskKind::Loop
@@ -269,10 +274,10 @@ pub(super) fn not_a_choice(ask: &Ask) -> Fault {
     choices.fold(fault, |fault, (choice, number)| fault.hint(format!("{number}: {}", choice.label)))
 }
 
-/// Returns the answer that allows a held call and saves rules.
-fn rules_answer(ask: &Ask, given: AskReply) -> Result<Answer, Fault> {
+/// Returns the answer that saves rules, or approves an edited plan.
+fn special_answer(ask: &Ask, given: AskReply) -> Result<Answer, Fault> {
     ask.answer(given, AnsweredBy::User).ok_or_else(|| {
-        Fault::user("rules can only be saved for a call that waits for permission").hint("`mxd permit add` adds a rule")
+        Fault::user("this question takes neither rules nor a plan").hint("`mxd asks` shows what it asks")
     })
 }
 
@@ -285,12 +290,12 @@ fn parse_reply(ask: &Ask, given: AskReply) -> Result<Answer, Fault> {
             None => AskReply::Text(text),
         },
         AskReply::Choice(id) => AskReply::Choice(id),
-        AskReply::Rules(rules) => AskReply::Rules(rules),
+        given @ (AskReply::Rules(_) | AskReply::Plan(_)) => given,
     };
     let missing = match &given {
         AskReply::Choice(ChoiceId::Option(at)) => (at + 1).to_string(),
         AskReply::Choice(id) => format!("\"{id}\""),
-        AskReply::Rules(_) => return rules_answer(ask, given),
+        AskReply::Rules(_) | AskReply::Plan(_) => return special_answer(ask, given),
         AskReply::Text(_) => String::new(),
     };
     ask.answer(given, AnsweredBy::User)

@@ -11,6 +11,7 @@ use crate::engine::machine::Machine;
 use crate::engine::machine::task_limit::TaskLimit;
 use crate::model::message::MessageSource;
 use crate::model::task::{EditedBy, Recurring, Status};
+use crate::permit::Mode;
 
 /// Whether an actor may give a command.
 #[derive(Debug)]
@@ -70,6 +71,7 @@ impl Machine {
             | Command::Delete { task }
             | Command::Reset { task }
             | Command::ForkContext { target: task, .. }
+            | Command::ReviewPlan { task, .. }
             | Command::Stop { scope: StopScope::Task(task) | StopScope::Subtree(task) } => {
                 self.check_below(own, *task)?;
             }
@@ -132,6 +134,7 @@ impl Machine {
             return Err(Fault::user(format!("task {parent} is not in your subtree: you may create tasks only there"))
                 .hint("tell your parent task what is needed: send_message"));
         }
+        check_agent_mode(draft.mode)?;
         if draft.recurring != Recurring::None && own != self.tree.root_id() {
             return Err(Fault::user("only the root may create recurring tasks"));
         }
@@ -146,6 +149,9 @@ impl Machine {
         self.check_below(own, task)?;
         if let Some(budget) = changes.budget {
             self.may_change_budget(self.node(task)?, budget)?;
+        }
+        if changes.mode.is_some() {
+            return Err(Fault::user("only the user changes permission modes").hint("ask them with clarify"));
         }
         let recurs = changes.recurring.is_some_and(|recurring| recurring != Recurring::None);
         if recurs && own != self.tree.root_id() {
@@ -194,5 +200,13 @@ impl Machine {
             .iter()
             .filter(|message| matches!(message.from, MessageSource::TaskMessage { .. }))
             .count()
+    }
+}
+
+/// An agent may make a task plan first, and otherwise leaves modes to the user.
+fn check_agent_mode(mode: Option<Mode>) -> Result<(), Fault> {
+    match mode {
+        None | Some(Mode::Plan) => Ok(()),
+        Some(_) => Err(Fault::user("only the user chooses permission modes; a task can begin with a plan")),
     }
 }

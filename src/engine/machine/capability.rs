@@ -44,6 +44,7 @@ impl Machine {
             | Command::Ask { .. }
             | Command::Withdraw { .. }
             | Command::Answer { .. }
+            | Command::ReviewPlan { .. }
             | Command::Create { .. }
             | Command::Update { .. }
             | Command::Close { .. }

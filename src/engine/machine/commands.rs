@@ -51,6 +51,7 @@ impl Machine {
             }
             Command::Withdraw { task, messages } => self.withdraw(id, task, messages),
             Command::Answer { task, ask, reply, by } => self.answer(now, id, task, ask, reply, by),
+            Command::ReviewPlan { task, approve, words } => self.review_plan(now, id, actor, task, approve, &words),
             Command::Create { parent, before, draft, start } => self.create(now, origin, parent, before, &draft, start),
             Command::Update { task, changes } => self.update(now, origin, task, &changes),
             Command::Close { task } => self.close(now, origin, task),

@@ -245,6 +245,9 @@ impl Machine {
             Body::AskRaised(ask) => {
                 self.on_ask_raised(task, ask);
                 self.on_call_held(now, task, ask);
+                if let Some(plan) = Self::plan_of(ask) {
+                    self.on_plan_submitted(now, task, plan);
+                }
                 if ask.kind() == AskKind::LaunchFailed {
                     self.report_launch_failure(now, task);
                 }

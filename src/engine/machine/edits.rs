@@ -94,6 +94,7 @@ impl Machine {
             let agent = "do the work yourself, or tell the parent task that it needs a task of its own";
             return Err(actor.advise(fault, &user, agent));
         }
+        self.check_mode(draft.mode)?;
         draft.schedule.check()?;
         if draft.recurring == Recurring::None && !draft.schedule.is_empty() {
             return Err(Fault::user("a schedule needs a recurring task")
@@ -112,6 +113,7 @@ impl Machine {
             recurring: draft.recurring,
             last_recurring_run: (draft.recurring != Recurring::None && start == TaskStart::Now).then_some(now),
             colour: draft.colour,
+            mode: draft.mode,
             // For a recurring task, `last_recurring_run` says this.
             starting: draft.recurring == Recurring::None && start == TaskStart::Now,
             ..TaskNode::new(id, title.clone(), profile, now)
@@ -176,6 +178,7 @@ impl Machine {
                     .hint("add --recurring reset or --recurring continue"));
             }
         }
+        self.check_mode(changes.mode.flatten())?;
         let title = changes.title.as_deref().map(checked_title).transpose()?;
         if let Some(draft) = changes.draft
             && !matches!(node.status, Status::Draft | Status::Pending)
@@ -197,6 +200,7 @@ impl Machine {
                 node.recurring_run_budget = budget.filter(|_| node.recurring != Recurring::None);
             }
             node.colour = changes.colour.unwrap_or(node.colour);
+            node.mode = changes.mode.unwrap_or(node.mode);
             node.recurring = changes.recurring.unwrap_or(node.recurring);
             if let Some(verify) = &changes.verify {
                 node.verify =
@@ -211,7 +215,10 @@ impl Machine {
             node.updated_at = now;
         })?;
         let title = node.title.clone();
-        let detail = describe(changes);
+        let mut detail = describe(changes);
+        if changes.mode.is_some() {
+            detail = self.describe_mode(task, detail);
+        }
         self.notify_of_edit(now, actor, task, &title, TreeAction::Updated, &detail);
         if actor.notifies_ancestors() {
             self.notify_agent(now, task, &title, &detail);

@@ -10,8 +10,8 @@ use crate::engine::command::{Actor, ArchivedWork, Command, CommandId, Outcome, R
 use crate::engine::deleted_tasks::DeletedTask;
 use crate::engine::machine::job::{Job, JobOutcome};
 use crate::engine::machine::{
-    ApprovalDecision, Approvals, CopyContinuation, DeletedTaskContinuation, JudgedCall, PlanWriteContinuation,
-    RemovalContinuation, RestoreContinuation, RuleChange, WaitingCall,
+    ApprovalDecision, Approvals, CopyContinuation, DeletedTaskContinuation, JudgedCall, ModeSettings,
+    PlanWriteContinuation, RemovalContinuation, RestoreContinuation, RuleChange, WaitingCall,
 };
 use crate::engine::permissions::TaskPolicies;
 use crate::engine::update::Notice;
@@ -22,6 +22,7 @@ use crate::model::run::{Ending, RunCommand};
 use crate::model::task::TaskNode;
 use crate::model::tree::Tree;
 use crate::model::{Live, Project};
+use crate::permit::Mode;
 use crate::tools::mcp::ToolChange;
 
 /// Correlates an effect with the input that reports its result. Assigned by the machine.
@@ -84,6 +85,7 @@ pub struct ProjectEnv {
     pub approvals: Approvals,
     /// MCP servers whose tool list differs from the accepted one.
     pub changed_tools: Vec<ToolChange>,
+    pub modes: ModeSettings,
 }
 
 /// An MCP server that the repository configures.
@@ -183,8 +185,8 @@ pub enum Input {
         change: Box<RuleChange>,
         result: Result<(), Fault>,
     },
-    /// The permission settings may have changed.
-    RulesChanged,
+    /// The permission settings have changed.
+    RulesChanged(ModeSettings),
     /// Waiting calls that are decided now. The others still need the user.
     CallsJudged(Vec<JudgedCall>),
     Timer {
@@ -359,6 +361,8 @@ pub struct LaunchOrder {
     pub place: Option<WorktreeLocation>,
     /// Whether the agent may create sub tasks.
     pub may_delegate: bool,
+    /// The permission mode that counts now.
+    pub mode: Mode,
     /// Every budget that applies, with what was spent of it.
     pub accounts: Vec<BudgetLimit>,
     pub hook: HookPolicy,

@@ -18,7 +18,6 @@ use crate::model::resume;
 use crate::model::run::RunCommand;
 use crate::model::task::{Recurring, Status, TaskNode};
 use crate::model::work::DequeueReason;
-use crate::permit::ProfileMode;
 
 /// Where a task enters the queue for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +167,7 @@ impl Machine {
             above: node.parent.and_then(|above| Some((above, self.tree.get(above)?.title.clone()))),
             place: self.worktree_location(&node),
             may_delegate: self.tree.depth(task) < self.limits.max_depth as usize,
+            mode: self.mode_of(&node),
             accounts,
             hook: self.runtimes.get(&task).map(TaskRuntime::hook_policy).unwrap_or_default(),
             model: self.runtimes.get(&task).and_then(TaskRuntime::chosen_model),
@@ -176,17 +176,6 @@ impl Machine {
             node: TaskNode { budget: self.budget_of(&node), ..node },
         };
         self.out.push(Effect::Launch(Box::new(order)));
-    }
-
-    pub(super) fn permission_modes(&self, node: &TaskNode) -> Vec<ProfileMode> {
-        // A profile that is missing or invalid prevents the launch of its own task.
-        let mode =
-            |node: &TaskNode| self.profiles.by_full_name(&node.profile).map(|usable| usable.profile.permission_mode());
-        let mut modes: Vec<ProfileMode> =
-            self.tree.ancestors(node.id).map(|above| mode(above).unwrap_or_default()).collect();
-        modes.reverse();
-        modes.push(mode(node).unwrap_or_default());
-        modes
     }
 
     /// Returns the worktree of a task, with the branch that its work goes into.

@@ -65,6 +65,7 @@ impl Machine {
             budget: self.limits.project_budget.or_else(|| self.budget_of(self.tree.root())),
             model: self.env.model.clone(),
             profiles: self.profiles.views(),
+            bypass: self.modes.bypass,
             ..ProjectView::of(&self.env.project, self.limits.max_running)
         }
     }
@@ -79,10 +80,12 @@ impl Machine {
     pub fn view(&self, task: TaskId) -> Option<TaskView> {
         let node = self.tree.get(task)?;
         let node = TaskNode { budget: self.budget_of(node), ..node.clone() };
+        let mode = Some(self.mode_of(&node));
         let Some(runtime) = self.runtimes.get(&task) else {
-            return Some(TaskView::of(node));
+            return Some(TaskView { mode, ..TaskView::of(node) });
         };
         Some(TaskView {
+            mode,
             activity: runtime.activity,
             since: runtime.since,
             alive: runtime.slot.has_run(),

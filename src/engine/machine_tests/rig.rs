@@ -485,6 +485,7 @@ fn machine(tree: &Tree, limits: &EngineLimits, ids: &IdSource, approvals: &Appro
         servers: Vec::new(),
         approvals: approvals.clone(),
         changed_tools: Vec::new(),
+        modes: ModeSettings::default(),
     };
     Machine::new(tree.clone(), env, limits.clone(), ids.clone())
 }

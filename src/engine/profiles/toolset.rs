@@ -7,7 +7,7 @@ use crate::config::profile::{NamedTool, Profile, ProfileProblem, ProfileProblemK
 use crate::tools::names;
 
 /// Cannot be disallowed.
-const REQUIRED: [&str; 2] = [names::YIELD, names::DONE];
+const REQUIRED: [&str; 3] = [names::YIELD, names::DONE, names::SUBMIT_PLAN];
 /// Available without being listed.
 const IMPLICIT: [&str; 5] =
     [names::SEND_MESSAGE, names::CLARIFY, names::GET_TREE, names::GET_TASK, names::SEARCH_TASKS];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Queries;
-use crate::base::{Fault, MicroUsd, TaskId};
+use crate::base::{Fault, TaskId};
 use crate::config::RepoFiles;
 use crate::config::recurring::RecurringPlan;
 use crate::engine::query::{AskRow, CostRow, CostsBy, List, TaskRow, TaskSummary};
@@ -12,11 +12,11 @@ use crate::engine::session_view;
 use crate::engine::snapshot::TaskView;
 use crate::engine::stall::{self, TaskProgress};
 use crate::git::repo_file;
+use crate::model::AskKind;
 use crate::model::address::AddressError;
 use crate::model::event::Body;
 use crate::model::fold::SessionState;
 use crate::model::task::Recurring;
-use crate::model::usage::Tokens;
 use crate::model::{TaskNode, Tree};
 use crate::store::tree_file::TreeFile;
 use crate::store::{EngineLock, RealDisk, StateCache};
@@ -128,7 +128,7 @@ impl Queries {
             let node = tree.as_ref().and_then(|tree| tree.get(task));
             match self.spent_by(task, by) {
                 Ok(spent) => {
-                    for (key, tokens, cost) in spent {
+                    for (key, spent) in spent {
                         let row = rows.entry(key.clone()).or_insert_with(|| match by {
                             CostsBy::Task => {
                                 let name = node.map_or_else(String::new, |node| node.title.clone());
@@ -137,7 +137,7 @@ impl Queries {
                             }
                             CostsBy::Model | CostsBy::Day => CostRow { name: key, ..CostRow::default() },
                         });
-                        row.add(&tokens, cost);
+                        row.merge(&spent);
                     }
                 }
                 Err(fault) => warnings.push(format!("{fault}; its cost is not counted")),
@@ -150,21 +150,31 @@ impl Queries {
         Ok(List { rows, warnings })
     }
 
-    /// Returns the cost of each response of a task, with the key of its row.
-    fn spent_by(&self, task: TaskId, by: CostsBy) -> Result<Vec<(String, Tokens, Option<MicroUsd>)>, Fault> {
-        let mut spent = Vec::new();
-        self.sessions.stream(task, |event| match event.body {
-            // Events before this were paid for by the task that this one was forked from.
-            Body::ForkMarker(_) => spent.clear(),
-            Body::Usage(usage) => {
-                let key = match by {
-                    CostsBy::Task => task.to_string(),
-                    CostsBy::Model => usage.model,
-                    CostsBy::Day => event.ts.to_seconds_string().chars().take(10).collect(),
-                };
-                spent.push((key, usage.tokens, usage.cost));
+    /// Returns what a task spent, by the keys of the rows.
+    fn spent_by(&self, task: TaskId, by: CostsBy) -> Result<BTreeMap<String, CostRow>, Fault> {
+        let mut spent: BTreeMap<String, CostRow> = BTreeMap::new();
+        // The model of a response follows its calls.
+        let mut calls = 0;
+        self.sessions.stream(task, |event| {
+            let key = |model: &str| match by {
+                CostsBy::Task => task.to_string(),
+                CostsBy::Model => model.to_owned(),
+                CostsBy::Day => event.ts.to_seconds_string().chars().take(10).collect(),
+            };
+            match &event.body {
+                // Events before this were paid for by the task that this one was forked from.
+                Body::ForkMarker(_) => spent.clear(),
+                Body::ToolCall(_) => calls += 1,
+                Body::Usage(usage) => {
+                    let row = spent.entry(key(&usage.model)).or_default();
+                    row.add(&usage.tokens, usage.cost);
+                    row.calls += std::mem::take(&mut calls);
+                }
+                Body::AskRaised(ask) if ask.kind() == AskKind::Permission && by != CostsBy::Model => {
+                    spent.entry(key("")).or_default().asked += 1;
+                }
+                _ => {}
             }
-            _ => {}
         })?;
         Ok(spent)
     }

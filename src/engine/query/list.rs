@@ -109,6 +109,11 @@ pub struct CostRow {
     /// How many responses have no known price. If not 0, the cost is a lower bound.
     #[serde(rename = "unpriced_responses", alias = "unpriced")]
     pub unpriced: u64,
+    /// Tool calls, and how many of them asked for permission.
+    #[serde(default)]
+    pub calls: u64,
+    #[serde(default)]
+    pub asked: u64,
 }
 
 impl CostRow {
@@ -119,5 +124,15 @@ impl CostRow {
             Some(cost) => self.cost += cost,
             None => self.unpriced += 1,
         }
+    }
+
+    /// Adds the numbers of another row.
+    pub fn merge(&mut self, other: &Self) {
+        self.responses += other.responses;
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.cost += other.cost;
+        self.unpriced += other.unpriced;
+        self.calls += other.calls;
+        self.asked += other.asked;
     }
 }

@@ -11,6 +11,7 @@ use crate::engine::agent_port::AgentPort;
 use crate::engine::command::{self, Command, Outcome, StartOutcome, TaskDraft};
 use crate::engine::tools::{answer, fields, unexpected};
 use crate::model::task::Recurring;
+use crate::permit::Mode;
 use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
 pub(super) struct CreateTask(pub(super) AgentPort);
@@ -55,6 +56,10 @@ pub(super) struct Input {
     /// The profile of the agent that does it, one of those you were told of. Default: the usual one.
     #[serde(default)]
     profile: Option<String>,
+    /// It begins with a plan, which you or the user approve before it changes anything: for work where a wrong direction is
+    /// dear. Default false.
+    #[serde(default)]
+    plan: bool,
     /// A mark for the user. red: bug. blue: feature. green: clean-up. yellow: speed. purple: research. gray: chore.
     #[serde(default)]
     colour: Option<fields::Colour>,
@@ -113,6 +118,7 @@ impl Handler for CreateTask {
             description: input.description,
             profile: fields::given(input.profile),
             budget,
+            mode: input.plan.then_some(Mode::Plan),
             colour: input.colour.map(Into::into),
             recurring: match input.recurring {
                 None => Recurring::None,

@@ -39,6 +39,7 @@ async fn all_fields_are_passed_on() {
         colour: Some(task::Colour::Gray),
         recurring: Recurring::Continue,
         schedule: Schedule { cron: Some("0 6 * * *".to_owned()), ..Schedule::default() },
+        mode: None,
     };
     let (command, words) = command_of("create_task", input).await;
     let (parent, start) = (id("01JZ"), command::TaskStart::Draft);

@@ -72,6 +72,8 @@ pub enum ChoiceId {
     ThisTask,
     /// Run the held call, and save the displayed rule for the project.
     Project,
+    /// Approve the plan as the user has edited it.
+    ApproveEdited,
     /// Do not run the held call.
     No,
     /// Do not run the held call, and refuse it from now on in the project.
@@ -84,7 +86,7 @@ const OPTION: &str = "option-";
 const SPEND: &str = "spend-";
 const MODEL: &str = "model-";
 
-const WORDS: [(&str, ChoiceId); 19] = [
+const WORDS: [(&str, ChoiceId); 20] = [
     ("retry", ChoiceId::Retry),
     ("continue", ChoiceId::Continue),
     ("change-key", ChoiceId::ChangeKey),
@@ -102,6 +104,7 @@ const WORDS: [(&str, ChoiceId); 19] = [
     ("once", ChoiceId::Once),
     ("task", ChoiceId::ThisTask),
     ("project", ChoiceId::Project),
+    ("approve-edited", ChoiceId::ApproveEdited),
     ("no", ChoiceId::No),
     ("never", ChoiceId::Never),
 ];

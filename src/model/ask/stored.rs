@@ -75,7 +75,7 @@ impl From<StoredAsk> for Ask {
 fn id_of_label(subject: &Subject, at: usize, count: usize, label: &str) -> ChoiceId {
     let of = |ids: &[ChoiceId]| ids.get(at).cloned();
     let known = match subject {
-        Subject::Clarify | Subject::Permission(_) => Some(ChoiceId::Option(at)),
+        Subject::Clarify | Subject::Permission(_) | Subject::Plan(_) => Some(ChoiceId::Option(at)),
         Subject::McpApproval { .. } | Subject::Approval { .. } | Subject::TaskLimit => {
             of(&[ChoiceId::Approve, ChoiceId::Decline])
         }

@@ -108,7 +108,7 @@ pub struct ToolResult {
 }
 
 /// Whether a call was permitted, and what decided that.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PermissionNote {
     pub granted: bool,
     #[serde(flatten)]

@@ -93,10 +93,18 @@ impl SessionState {
         bodies
     }
 
+    /// Returns the result of a held call that consists of the answer.
+    pub fn answered_result(&self, held: &HeldCall, text: &str) -> Body {
+        ToolResult::unrun(&self.open_call(held), text, false).into()
+    }
+
+    fn open_call(&self, held: &HeldCall) -> OpenCall {
+        let name = self.turns.open.iter().find(|open| open.call == held.call).map(|open| open.name.clone());
+        OpenCall { call: held.call.clone(), name: name.unwrap_or_default() }
+    }
+
     /// Returns the result of a held call that does not run.
     pub fn unrun_result(&self, held: &HeldCall, text: &str, permission: Option<PermissionNote>) -> Body {
-        let name = self.turns.open.iter().find(|open| open.call == held.call).map(|open| open.name.clone());
-        let call = OpenCall { call: held.call.clone(), name: name.unwrap_or_default() };
-        ToolResult { permission, ..ToolResult::unrun(&call, text, true) }.into()
+        ToolResult { permission, ..ToolResult::unrun(&self.open_call(held), text, true) }.into()
     }
 }

@@ -63,7 +63,7 @@ impl FromStr for Scope {
 /// Returns the scope that a command needs.
 pub(super) fn of_command(command: &Command) -> Scope {
     match command {
-        Command::Answer { .. } => Scope::Answer,
+        Command::Answer { .. } | Command::ReviewPlan { .. } => Scope::Answer,
         Command::Send { .. } | Command::Withdraw { .. } | Command::Review { .. } => Scope::Send,
         // Only agents give these two, and the engine refuses them to users.
         Command::Message { .. } | Command::Ask { .. } => Scope::Send,

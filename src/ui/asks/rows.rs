@@ -195,12 +195,22 @@ fn question_rows(cx: &Cx<'_>, ask: &Ask, columns: usize) -> Vec<AskRow> {
         let indented = |row: Row| Row { spans: indent.iter().cloned().chain(row.spans).collect(), ..row };
         rows.into_iter().map(indented).collect::<Vec<_>>()
     };
-    let is_prose = ask.kind() == AskKind::Clarify;
-    let question = if is_prose { prose(&ask.question) } else { paragraph(&ask.question, Role::Text) };
+    let is_prose = matches!(ask.kind(), AskKind::Clarify | AskKind::Plan);
+    let is_plan = ask.kind() == AskKind::Plan;
+    let plan = match &ask.subject {
+        Subject::Plan(plan) => Some(plan.document()),
+        _ => None,
+    };
+    // A plan has its title.
+    let question = match &plan {
+        Some(_) => Vec::new(),
+        None if is_prose => prose(&ask.question),
+        None => paragraph(&ask.question, Role::Text),
+    };
     out.extend(question.into_iter().map(|row| plain(ask.id, row)));
-    let detail = ask.detail.trim();
+    let detail = plan.as_deref().unwrap_or(&ask.detail).trim();
     let detail = if is_prose { prose(detail) } else { paragraph(detail, Role::Muted) };
-    if is_prose && !detail.is_empty() {
+    if is_prose && !is_plan && !detail.is_empty() {
         out.push(plain(ask.id, Row::blank()));
     }
     let hidden = detail.len().saturating_sub(DETAIL_ROWS);
@@ -246,6 +256,9 @@ fn field_rows(state: &State, glyphs: &Glyphs, ask: &Ask, columns: usize, out: &m
         let offers_rule = ask.choices.iter().any(|choice| choice.id == ChoiceId::Project);
         let words = match ask.choices.len() {
             count if offers_rule => format!("1-{count} to choose, e to edit the rule, or say why not"),
+            count if ask.kind() == AskKind::Plan => {
+                format!("1-{count} to choose, e to edit the plan, or say what to change")
+            }
             count if ask.kind() == AskKind::Permission => format!("1-{count} to choose, or say why not"),
             0 => "type your answer".to_owned(),
             1 => "1 to choose, or type your answer".to_owned(),
@@ -254,8 +267,13 @@ fn field_rows(state: &State, glyphs: &Glyphs, ask: &Ask, columns: usize, out: &m
         let row = row(words, glyphs.prompt, Role::Placeholder);
         return out.push(AskRow { ask: ask.id, row, cursor: Some(3), choice: None });
     };
-    if state.edits_rule(ask.id) {
-        let note = " Enter allows the call and saves this rule for the project. Esc leaves the rule as it was.";
+    if state.edits_proposal(ask.id) {
+        let note = match ask.kind() {
+            AskKind::Plan => {
+                " Enter approves the plan in this form. Ctrl-G opens it in the editor. Esc leaves it as it was."
+            }
+            _ => " Enter allows the call and saves this rule for the project. Esc leaves the rule as it was.",
+        };
         out.push(plain(ask.id, Row::of(note, Role::Muted)));
     }
     let rows = draft.rows(answer_width(u16::try_from(columns).unwrap_or(u16::MAX)));

@@ -30,8 +30,8 @@ pub struct State {
     sent: BTreeSet<AskId>,
     /// The Asks of other tasks about the same call, by the one that stands for them in the list.
     equal: BTreeMap<AskId, Vec<(TaskId, AskId)>>,
-    /// The question whose draft is a permission rule to save.
-    rule: Option<AskId>,
+    /// The question whose draft is what it proposes, to be changed: rules to save, or a plan.
+    proposal: Option<AskId>,
     /// Set when drafts differ from the saved ones.
     unsaved: bool,
     pub top: usize,
@@ -80,7 +80,7 @@ impl State {
                 }
             }
         }
-        self.rule = self.rule.filter(|id| known.contains(id));
+        self.proposal = self.proposal.filter(|id| known.contains(id));
         // An answered question no longer stands for the others.
         let folded = |id: AskId| self.equal.iter().find(|(_, others)| others.iter().any(|(_, other)| *other == id));
         let stands = |id: AskId| folded(id).map_or(id, |(stands, _)| *stands);
@@ -108,20 +108,20 @@ impl State {
         self.equal.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns true if the draft of a question is the rule to save.
-    pub fn edits_rule(&self, id: AskId) -> bool {
-        self.rule == Some(id)
+    /// Returns true if the draft of a question is what it proposes.
+    pub fn edits_proposal(&self, id: AskId) -> bool {
+        self.proposal == Some(id)
     }
 
-    /// Takes the rules that a question offers into its draft.
-    pub fn edit_rules(&mut self, id: AskId, rules: &[String]) {
-        self.set_draft(id, rules.join("\n"));
-        self.rule = Some(id);
+    /// Takes what a question proposes into its draft.
+    pub fn edit_proposal(&mut self, id: AskId, proposal: String) {
+        self.set_draft(id, proposal);
+        self.proposal = Some(id);
     }
 
-    /// Leaves the rules as they were. Returns false if they are not being edited.
-    pub fn discard_rules(&mut self, id: AskId) -> bool {
-        let edits = self.rule.take_if(|edited| *edited == id).is_some();
+    /// Leaves the proposal as it was. Returns false if it is not being edited.
+    pub fn discard_proposal(&mut self, id: AskId) -> bool {
+        let edits = self.proposal.take_if(|edited| *edited == id).is_some();
         if edits {
             self.set_draft(id, String::new());
         }

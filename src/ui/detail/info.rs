@@ -5,6 +5,7 @@ use crate::engine::snapshot::{TaskView, Wait};
 use crate::model::fold::Part;
 use crate::model::message::MessageSource;
 use crate::model::task::Recurring;
+use crate::model::tool_names as names;
 use crate::text::wrap::{self, Break};
 use crate::text::{Row, Span, width};
 use crate::theme::Role;
@@ -30,6 +31,9 @@ pub fn rows(task: &TaskView, project: &ProjectState, tails: &Tails, cx: &Cx<'_>,
     page.some("number", node.number.map(|number| number.to_string()).as_deref());
     page.line("id", node.id.to_string());
     page.line("profile", sanitize::line(&node.profile));
+    if let Some(mode) = task.mode {
+        page.line("mode", format!("{mode}: {}", labels::mode(mode)));
+    }
     page.some("branch", node.branch.as_deref());
     page.some("worktree", node.worktree.as_ref().map(|path| path.display().to_string()).as_deref());
     page.some("folder", task.cwd.as_deref());
@@ -46,6 +50,7 @@ pub fn rows(task: &TaskView, project: &ProjectState, tails: &Tails, cx: &Cx<'_>,
     work(&mut page, task, project, cx);
     model(&mut page, task);
     money(&mut page, task, project);
+    permissions(&mut page, task);
     if !task.processes.is_empty() {
         page.heading("processes");
         for process in &task.processes {
@@ -151,6 +156,21 @@ fn part_label(part: Part) -> &'static str {
         Part::Words => "agent text and thinking",
         Part::Calls => "tool calls",
         Part::Results => "tool results",
+    }
+}
+
+fn permissions(page: &mut Sheet<'_>, task: &TaskView) {
+    let Some(per_hundred) = task.permissions.per_hundred() else { return };
+    page.heading("permission");
+    let calls = text::count(usize::try_from(task.permissions.calls).unwrap_or(usize::MAX), "call", "calls");
+    page.line("asked", format!("{} in {calls} ({per_hundred:.1} per 100)", task.permissions.asked));
+    if let Some(last) = &task.permissions.last {
+        let verdict = if last.note.granted { "allowed" } else { "refused" };
+        let tool = names::display_name(&last.tool).into_owned();
+        page.line(
+            "last",
+            format!("{} {verdict}: {}", sanitize::line(&tool), sanitize::line(&last.note.by.to_string())),
+        );
     }
 }
 

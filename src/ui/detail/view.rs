@@ -5,6 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::engine::snapshot::TaskView;
+use crate::permit::Mode;
 use crate::text::{Row, width};
 use crate::theme::Role;
 use crate::ui::detail::{State, Tab, page_rows, summary};
@@ -138,6 +139,10 @@ pub fn head_note<'a>(task: &TaskView, cx: &Cx<'_>, room: usize) -> Line<'a> {
     let mut parts: Vec<Vec<Span<'a>>> = Vec::new();
     if !doing.is_empty() {
         parts.push(vec![Span::styled(format!("{sign} {doing}"), theme.style(role))]);
+    }
+    if let Some(mode) = task.mode.filter(|mode| *mode != Mode::Open) {
+        let role = labels::mode_mark(mode, theme.glyphs).map_or(Role::Muted, |(_, role)| role);
+        parts.push(vec![Span::styled(mode.word(), theme.style(role))]);
     }
     if let Some(model) = &task.model {
         parts.push(vec![Span::styled(crate::base::sanitize::line(model).into_owned(), theme.style(Role::Muted))]);

@@ -4,6 +4,7 @@ use crate::base::fuzzy::{Fuzzy, Names};
 use crate::base::{AskId, ProjectId, TaskId, TurnId};
 use crate::engine::review::DiffRange;
 use crate::model::task::Colour;
+use crate::permit::Mode;
 use crate::theme::Role;
 use crate::ui::action::Action;
 use crate::ui::field::Field;
@@ -20,6 +21,8 @@ const AS_TYPED: &str = "as typed";
 pub enum ChooserAction {
     Act(Action),
     Colour(TaskId, Option<Colour>),
+    /// The permission mode of a task. `None` for that of the project.
+    Mode(TaskId, Option<Mode>),
     MoveBelow {
         task: TaskId,
         parent: TaskId,

@@ -147,6 +147,7 @@ pub fn snapshot() -> Snapshot {
         max_running: 8,
         model: Some("sonnet".to_owned()),
         profiles: Vec::new(),
+        bypass: crate::permit::Bypass::default(),
     };
     Snapshot { project, root: ids.root, tasks, quiet: false, live: LiveTurns::default(), clients: Vec::new() }
 }

@@ -7,7 +7,7 @@ mod prose;
 mod tool;
 
 use crate::base::{sanitize, text};
-use crate::model::ask::{AnsweredBy, Ask, AskKind};
+use crate::model::ask::{AnsweredBy, Ask, AskKind, Subject};
 use crate::model::event::{CompactTrigger, ErrorNote, Verdict};
 use crate::text::width::{self, Cut};
 use crate::text::wrap::{self, Break};
@@ -72,6 +72,7 @@ pub fn rows(entry: &Entry, page: &Page<'_>) -> Vec<Row> {
                 let by = match answer.by {
                     AnsweredBy::User => "you",
                     AnsweredBy::Timeout => "no answer in time, default used",
+                    AnsweredBy::Task => "the task above",
                     AnsweredBy::Rule => "decided without you",
                 };
                 rows.extend(under(&format!("{by}: {}", answer.text), Role::User, page));
@@ -228,21 +229,22 @@ fn outcome(verdict: Verdict, head: &str, text: &str, page: &Page<'_>) -> Vec<Row
 
 fn question(ask: &Ask, pending: bool, page: &Page<'_>) -> Vec<Row> {
     let role = if pending { Role::Ask } else { Role::Muted };
-    let mut rows = if ask.kind() == AskKind::Clarify {
-        prose(&ask.question, page)
-    } else {
-        plain(&ask.question, if pending { Role::Strong } else { Role::Text }, page.room())
+    let mut rows = match &ask.subject {
+        Subject::Plan(plan) => prose(&plan.document(), page),
+        Subject::Clarify => prose(&ask.question, page),
+        _ => plain(&ask.question, if pending { Role::Strong } else { Role::Text }, page.room()),
     };
     let detail = ask.detail.trim();
-    if ask.kind() == AskKind::Clarify && !detail.is_empty() {
+    let is_prose = matches!(ask.kind(), AskKind::Clarify | AskKind::Plan);
+    if is_prose && !detail.is_empty() {
         // Agents write Markdown.
         rows.push(Row::blank());
         rows.extend(prose(detail, page));
-        if pending && !ask.choices.is_empty() {
-            rows.push(Row::blank());
-        }
     } else {
         rows.extend(plain(detail, Role::Muted, page.room()));
+    }
+    if pending && is_prose && (ask.kind() == AskKind::Plan || !detail.is_empty()) && !ask.choices.is_empty() {
+        rows.push(Row::blank());
     }
     if pending {
         for (number, choice) in ask.choices.iter().enumerate() {

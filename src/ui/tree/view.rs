@@ -187,6 +187,9 @@ fn draw_row(
     let (sign, role) = live_sign(task, task.node.id == project.root(), cx);
     left.push(Span::styled(sign, theme.style(role)));
     left.push(Span::raw(" "));
+    if let Some((mark, role)) = task.mode.and_then(|mode| labels::mode_mark(mode, glyphs)) {
+        left.push(Span::styled(format!("{mark} "), theme.style(role)));
+    }
     if row.folded {
         left.push(Span::styled(format!("{} ", glyphs.folded), theme.style(Role::Muted)));
     }

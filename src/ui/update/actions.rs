@@ -5,6 +5,7 @@ pub(super) mod brief;
 pub(super) mod composer;
 pub(super) mod detail;
 pub(super) mod merge;
+pub(super) mod modes;
 pub(super) mod review;
 pub(super) mod rewind;
 pub(super) mod tree;
@@ -136,6 +137,7 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         | Action::MoveUp
         | Action::MoveDown
         | Action::Colour
+        | Action::ChoosePermissions
         | Action::Budget
         | Action::ToggleDraft
         | Action::CloseTask
@@ -219,6 +221,7 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         Action::Send if model.suggestion().is_none() && composer::take_example(model, 1) => {}
         Action::Send => composer::send(model, cx, out),
         Action::CycleMode => model.composer.cycle_mode(),
+        Action::CyclePermissions => modes::cycle(model, cx, out),
         Action::OpenEditor => open_editor(model, out),
         Action::Accept => accept(model, AcceptMode::Plain, cx, out),
         Action::AcceptTab => composer::accept(model, cx, out),

@@ -102,7 +102,7 @@ fn type_char(model: &mut Model, typed: char, cx: &Cx<'_>, out: &mut Out) {
         && model.focus == Pane::Composer
         && let Some((_, id)) = model.card()
         && model.asks.takes_digits(id, cx.now)
-        && actions::asks::edit_rule(model)
+        && actions::asks::edit_proposal(model, out)
     {
         return;
     }

@@ -17,7 +17,7 @@ use crate::ui::toast::Toast;
 use crate::ui::update::actions;
 use crate::ui::update::{Out, go_to, quit};
 
-fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, items: Vec<Item>) {
+pub fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, items: Vec<Item>) {
     model.layers.push(Layer::Choose(Chooser::new(title, placeholder, items)));
 }
 
@@ -365,6 +365,7 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
             let changes = TaskChanges { colour: Some(colour), ..TaskChanges::default() };
             out.command(model, Command::Update { task, changes }, PendingReply::Plain(None), cx);
         }
+        ChooserAction::Mode(task, mode) => actions::modes::set(model, task, mode, cx, out),
         ChooserAction::MoveBelow { task, parent } => {
             out.command(model, Command::Move { task, parent, before: None }, PendingReply::Plain(None), cx);
         }

@@ -136,7 +136,7 @@ pub fn answered(world: &mut World, task: TaskId, answered: &AskAnswered) {
     world.tally.count(match answered.answer.by {
         AnsweredBy::User => "answers",
         AnsweredBy::Timeout => "defaults",
-        AnsweredBy::Rule => panic!("seed {}: no rule decides here", world.seed),
+        AnsweredBy::Rule | AnsweredBy::Task => panic!("seed {}: no rule decides here", world.seed),
     });
     if ["Stop", "Leave it"].contains(&answered.answer.text.as_str()) {
         *world.stops.entry(task).or_default() += 1;

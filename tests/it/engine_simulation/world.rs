@@ -116,6 +116,7 @@ impl World {
             servers: Vec::new(),
             approvals,
             changed_tools: Vec::new(),
+            modes: mxd::engine::machine::ModeSettings::default(),
         };
         let tree = Tree::new(TaskNode::new(TaskId::fresh(&ids), "Root", "orchestrator", now));
         let machine = Machine::new(tree.clone(), ground.clone(), limits.clone(), ids.clone());

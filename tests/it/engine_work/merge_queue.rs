@@ -54,6 +54,7 @@ impl<'w> Busy<'w> {
             merged: merge(&Environment::new(|_| None), &[]).unwrap(),
             choice: CommandLineChoice::default(),
             budget: None,
+            mode: None,
             hold: false,
             backend: None,
             scripted: Some(Arc::new(ScriptedProvider::load(&script, 1.0).unwrap())),

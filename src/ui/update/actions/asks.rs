@@ -5,9 +5,9 @@ use crate::base::{AskId, TaskId};
 use crate::engine::command::Command;
 use crate::engine::update::Level;
 use crate::model::Ask;
-use crate::model::ask::{AskKind, AskReply, ChoiceId};
+use crate::model::ask::{AskKind, AskReply, ChoiceId, Subject};
 use crate::ui::action::Action;
-use crate::ui::effect::{Effect, Setting};
+use crate::ui::effect::{EditPurpose, Effect, Setting};
 use crate::ui::field::Field;
 use crate::ui::layout::Pane;
 use crate::ui::model::{Model, PendingReply};
@@ -62,16 +62,22 @@ pub fn choose(model: &mut Model, number: usize, cx: &Cx<'_>, out: &mut Out) -> b
     true
 }
 
-/// Takes the rule that the question of the card offers into the answer, to change it before it is saved. Returns false
-/// if it offers none.
-pub fn edit_rule(model: &mut Model) -> bool {
+/// Takes what the question of the card proposes into the answer, to change it before it counts: the rule to save, or
+/// the plan, which opens in the editor. Returns false if it proposes nothing.
+pub fn edit_proposal(model: &mut Model, out: &mut Out) -> bool {
     let Some((_, id)) = model.card() else { return false };
     let Some((_, ask)) = model.project.ask(id) else { return false };
-    if !ask.choices.iter().any(|choice| choice.id == ChoiceId::Project) {
-        return false;
+    let (proposal, in_editor) = match &ask.subject {
+        Subject::Plan(plan) => (plan.document(), true),
+        _ if ask.choices.iter().any(|choice| choice.id == ChoiceId::Project) => {
+            (ask.rules_of(&ChoiceId::Project).join("\n"), false)
+        }
+        _ => return false,
+    };
+    model.asks.edit_proposal(id, proposal.clone());
+    if in_editor {
+        out.effect(Effect::OpenEditor { purpose: EditPurpose::Answer(id), text: proposal });
     }
-    let rules = ask.rules_of(&ChoiceId::Project);
-    model.asks.edit_rules(id, &rules);
     true
 }
 
@@ -136,7 +142,10 @@ pub fn send(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let written = model.asks.draft(id).filter(|draft| !draft.is_blank()).map(Field::content);
     let rules = |text: &str| text.lines().map(str::trim).filter(|rule| !rule.is_empty()).map(str::to_owned).collect();
     let reply = match written {
-        Some(text) if model.asks.edits_rule(id) => Some(AskReply::Rules(rules(&text))),
+        Some(text) if model.asks.edits_proposal(id) => Some(match ask.kind() {
+            AskKind::Plan => AskReply::Plan(text),
+            _ => AskReply::Rules(rules(&text)),
+        }),
         Some(text) => Some(reply_of(ask, &text)),
         None => ask.default.clone(),
     };
@@ -151,7 +160,7 @@ pub fn defer(model: &mut Model, cx: &Cx<'_>) {
     let in_list = model.focus == Pane::Asks;
     let ask = if in_list { model.asks.chosen() } else { model.card() };
     let Some((_, id)) = ask else { return };
-    if model.asks.discard_rules(id) {
+    if model.asks.discard_proposal(id) {
         return;
     }
     let was_opened = model.asks.is_opened();

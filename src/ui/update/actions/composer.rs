@@ -76,7 +76,8 @@ fn dropped_by_message(model: &Model, task: TaskId) -> Option<AskId> {
         | AskKind::ModelStopped
         | AskKind::CompactionFailed
         | AskKind::CheckFailed
-        | AskKind::Permission => true,
+        | AskKind::Permission
+        | AskKind::Plan => true,
         AskKind::SetupHook | AskKind::McpApproval | AskKind::Review | AskKind::TaskLimit | AskKind::Approval => false,
     };
     let asks = &model.project.task(task)?.asks;

@@ -12,6 +12,7 @@ use crate::ui::layer::{Confirm, ConfirmedAction, Layer, Prompt, PromptPurpose};
 use crate::ui::model::{Model, PendingReply};
 use crate::ui::msg::Cx;
 use crate::ui::update::actions::brief::{self, Relation};
+use crate::ui::update::actions::modes;
 use crate::ui::update::{Out, pickers};
 
 pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
@@ -36,6 +37,7 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         Action::MoveUp => reorder(model, -1, cx, out),
         Action::MoveDown => reorder(model, 1, cx, out),
         Action::Colour => pickers::open_colours(model, task),
+        Action::ChoosePermissions => modes::open(model, task),
         Action::Budget => {
             let budget = model.project.node(task).and_then(|node| node.budget);
             let text = budget.map(|budget| budget.to_string().trim_start_matches('$').to_owned()).unwrap_or_default();
