@@ -110,6 +110,7 @@ async fn open(world: &World, repository: &Path) -> Handle {
         merged: merge(&Environment::new(|_| None), &[file]).unwrap(),
         choice: CommandLineChoice::default(),
         budget: None,
+        mode: None,
         hold: false,
         scripted: None,
         backend: None,

@@ -64,6 +64,14 @@ impl Default for HeldRequest {
 }
 
 impl HeldRequest {
+    /// Returns what waits, in one line.
+    pub fn headline(&self) -> String {
+        match self {
+            Self::Permission(request) => request.headline(),
+            Self::Plan(_) => "a plan to approve".to_owned(),
+        }
+    }
+
     /// Returns the Ask that holds the call with this id.
     pub fn into_ask(self, id: AskId, call: &str) -> Ask {
         match self {

@@ -57,7 +57,7 @@ pub(super) async fn judge(gate: Arc<dyn Gate>, backend: String, call: CallUpdate
 pub(super) fn verdict(decision: &Decision) -> (PermissionNote, Option<String>) {
     let Decision { ask, answer, .. } = decision;
     let by = match answer.by {
-        AnsweredBy::User | AnsweredBy::Timeout => PermissionCause::User,
+        AnsweredBy::User | AnsweredBy::Timeout | AnsweredBy::Task => PermissionCause::User,
         AnsweredBy::Rule => answer.cause.clone().unwrap_or_default(),
     };
     let refusal = match ask.choice_of(answer) {
