@@ -99,7 +99,7 @@ fn command(site: &BenchProject, program: impl AsRef<Path>) -> Command {
 
 fn quiet_site() -> Outcome<BenchProject> {
     let site = BenchProject::new()?;
-    let conversations = json!([{ "name": "all", "when": {}, "turns": [], "otherwise": { "text": "Noted." } }]);
+    let conversations = json!([{ "name": "root", "when": { "first": "none: you are the root" }, "turns": [], "otherwise": { "text": "Noted." } }]);
     let pacing = json!({ "first_token_ms": 0, "chars_per_second": 1_000_000 });
     site.register(&json!({ "version": 1, "pacing": pacing, "conversations": conversations }))?;
     Ok(site)
