@@ -150,7 +150,7 @@ async fn run_session(
                 }
             },
             update = watcher.next() => match update {
-                Update::Ended => return Ok(End::Code(0)),
+                Update::Moved | Update::Ended => return Ok(End::Code(0)),
                 Update::Resync => {
                     let (snapshot, fresh) = handle.subscribe().await?;
                     watcher = fresh;
