@@ -11,6 +11,7 @@ mod check;
 mod completions;
 mod config;
 mod console;
+mod context;
 mod cost;
 mod demo;
 mod diff;
@@ -19,6 +20,7 @@ mod export;
 mod fork;
 mod gc;
 mod goal;
+mod handover;
 mod help;
 mod host;
 mod import;
@@ -37,6 +39,7 @@ mod paint;
 mod permit;
 mod plain;
 mod projects;
+mod prompt;
 #[cfg(test)]
 mod reference;
 mod rewind;
@@ -47,6 +50,7 @@ mod send;
 mod serve;
 mod shared_engine;
 mod signals;
+mod skill;
 mod stdin;
 mod table;
 mod task;
@@ -109,8 +113,14 @@ enum Command {
     Permit(permit::Args),
     /// List and check the profiles that tasks can use.
     Agents(agents::Args),
+    /// List, check, add and update skills.
+    Skill(skill::Args),
     /// Run a goal, or resume work, without the screen.
     Run(run::Args),
+    /// Ask a model one question, without a task.
+    ///
+    /// The answer goes to stdout. The cost is recorded.
+    Prompt(prompt::Args),
     /// Send a message to a task.
     Send(send::SendArgs),
     /// List open questions.
@@ -121,6 +131,10 @@ enum Command {
     Stop(send::StopArgs),
     /// Create, edit, move, close, reset and delete tasks.
     Task(task::Args),
+    /// Give a task to another profile.
+    ///
+    /// The conversation so far is retired; files, branch, messages and questions stay.
+    Handover(handover::Args),
     /// Restore a task's worktree, or a deleted task.
     Restore(task::RestoreArgs),
     /// Show what a task changed, in total or by turn.
@@ -135,6 +149,8 @@ enum Command {
     Rewind(rewind::Args),
     /// Fork a task: copy its conversation and files.
     Fork(fork::Args),
+    /// Show what an agent is given at its start.
+    Context(context::Args),
     /// Show costs by task, model or day.
     Cost(cost::Args),
     /// Import sessions of Matrix, Claude Code and Codex.
@@ -258,17 +274,21 @@ pub fn main() -> ExitCode {
         Some(Command::Backends(args)) => backends::run(&mut console, &place, args),
         Some(Command::Permit(args)) => permit::run(&mut console, &place, args),
         Some(Command::Agents(args)) => agents::run(&mut console, &place, &args),
+        Some(Command::Skill(args)) => skill::run(&mut console, &place, &args),
         Some(Command::Run(args)) => run::run(&mut console, &place, &args),
+        Some(Command::Prompt(args)) => prompt::run(&mut console, &place, &args),
         Some(Command::Send(args)) => send::send(&mut console, &place, &args),
         Some(Command::Asks(args)) => asks::run(&mut console, &place, &args),
         Some(Command::Answer(args)) => send::answer(&mut console, &place, &args),
         Some(Command::Stop(args)) => send::stop(&mut console, &place, &args),
         Some(Command::Task(args)) => task::run(&mut console, &place, args),
+        Some(Command::Handover(args)) => handover::run(&mut console, &place, args),
         Some(Command::Restore(args)) => task::restore(&mut console, &place, &args),
         Some(Command::Diff(args)) => diff::run(&mut console, &place, &args),
         Some(Command::Merge(args)) => merge::run(&mut console, &place, &args),
         Some(Command::Rewind(args)) => rewind::run(&mut console, &place, args),
         Some(Command::Fork(args)) => fork::run(&mut console, &place, args),
+        Some(Command::Context(args)) => context::run(&mut console, &place, &args),
         Some(Command::Cost(args)) => cost::run(&mut console, &place, &args),
         Some(Command::Import(args)) => import::run(&mut console, &place, &args),
         Some(Command::Projects(args)) => projects::run(&mut console, &place, &args),

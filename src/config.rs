@@ -7,6 +7,7 @@
 
 pub mod edit;
 pub mod environment;
+pub mod front_matter;
 pub mod key_path;
 pub mod layer;
 pub mod mask;
@@ -24,6 +25,7 @@ pub mod setup_hook;
 pub mod show;
 pub mod table;
 pub mod trust;
+pub mod yaml;
 
 mod document;
 mod validate;

@@ -22,6 +22,7 @@
 pub mod agent_env;
 mod anchor;
 pub mod branch;
+pub mod clone;
 pub mod commit;
 mod conflict;
 pub mod conflict_scan;

@@ -70,6 +70,7 @@ impl ContextEstimate {
                 self.set_exact(marker.tokens_after);
                 self.summary = Summary::Fresh;
             }
+            Body::HandedOver(_) => *self = Self::default(),
             Body::Message(message) => {
                 if message.from == MessageSource::WorkContext {
                     self.context_bytes = message.body.len() as u64;

@@ -87,6 +87,7 @@ impl Conversation {
             Body::Message(message) => self.pending.on_sent(message),
             Body::MessagesWithdrawn(withdrawn) => self.pending.remove(&withdrawn.ids),
             Body::CompactMarker(marker) => *self = Self { pending: marker.carry.messages.clone(), ..Self::default() },
+            Body::HandedOver(handed) => *self = Self { pending: handed.carry.messages.clone(), ..Self::default() },
             Body::HeadMoved(moved) => self.pending = moved.carry.messages.clone(),
             Body::ForkMarker(marker) => {
                 self.pending = PendingMessages::default();

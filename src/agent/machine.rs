@@ -441,10 +441,10 @@ impl Machine {
             }
         }
         if let Some(max) = self.limits.max_turns
-            && self.state.turns.ended >= self.state.grants.turns.map_or(max, |granted| granted.max(max))
+            && self.state.turns.of_profile() >= self.state.grants.turns.map_or(max, |granted| granted.max(max))
         {
-            let question =
-                format!("This agent has reached its limit of turns ({}). Allow {max} more?", self.state.turns.ended);
+            let ended = self.state.turns.of_profile();
+            let question = format!("This agent has reached its limit of turns ({ended}). Allow {max} more?");
             self.ask(asks::AskCause::TurnLimit, &question, "");
             return false;
         }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use crate::base::{MicroUsd, TaskId, text};
+use crate::config::profile::SystemPrompt as ProfileSystem;
 use crate::model::event::SystemPrompt;
 use crate::model::render;
 use crate::model::stated_cwd::WORKING_DIRECTORY;
@@ -37,9 +38,18 @@ pub struct Guide {
     pub text: String,
 }
 
-/// Returns the system prompt. `own` is the prompt of the agent's profile.
-pub fn system(own: &str) -> SystemPrompt {
-    SystemPrompt { stable: include_str!("../../assets/prompts/system.md").to_owned(), variable: own.trim().to_owned() }
+/// How agents work, and the rules for calling tools: what every agent is told, and the least that one is told.
+const METHODOLOGY: &str = include_str!("../../assets/prompts/system.md");
+const CONTRACT: &str = include_str!("../../assets/prompts/contract.md");
+
+/// Returns the system prompt. `place` says where the agent is in the tree, `own` is the prompt of its profile.
+pub fn system(kind: ProfileSystem, place: &str, own: &str) -> SystemPrompt {
+    let (stable, variable) = match kind {
+        ProfileSystem::Add => (METHODOLOGY, format!("{}\n\n{own}", place.trim())),
+        ProfileSystem::Replace => (CONTRACT, format!("{}\n\n{own}", place.trim())),
+        ProfileSystem::Minimal => (CONTRACT, own.to_owned()),
+    };
+    SystemPrompt { stable: stable.to_owned(), variable: variable.trim().to_owned() }
 }
 
 /// Returns the body of the message that opens a segment: the task, the memory and the guides.

@@ -67,6 +67,15 @@ fn tags_in_titles_and_files_are_escaped() {
 
 #[test]
 fn the_shared_part_of_the_system_prompt_does_not_depend_on_the_agent() {
-    assert_eq!(system("a").stable, system("b").stable);
-    assert_eq!(system("  a \n").variable, "a");
+    let add = |own| system(ProfileSystem::Add, "place\n", own);
+    assert_eq!(add("a").stable, add("b").stable);
+    assert_eq!(add("a \n").variable, "place\n\na");
+}
+
+#[test]
+fn a_profile_may_replace_the_way_of_working_and_even_the_place_but_not_the_contract() {
+    let of = |kind| system(kind, "place", "own");
+    let (add, replace, minimal) = (of(ProfileSystem::Add), of(ProfileSystem::Replace), of(ProfileSystem::Minimal));
+    assert!(add.stable != replace.stable && replace.stable == minimal.stable && minimal.stable.contains("Call done"));
+    assert_eq!((replace.variable.as_str(), minimal.variable.as_str()), ("place\n\nown", "own"));
 }

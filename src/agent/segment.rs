@@ -18,7 +18,7 @@ use crate::tools::{Cwd, Registry};
 
 /// The project's memory, relative to the worktree.
 const MEMORY: &str = ".mxd/memory.md";
-/// Files with instructions for agents. Only the first one found is read; the others usually repeat it.
+/// Files with instructions for agents. One that repeats another is left out.
 const GUIDES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// Maximum number of bytes to read from a guide, in case it is huge or a link to a device.
 const READ_BYTES: u64 = 1 << 20;
@@ -85,11 +85,16 @@ impl WorktreePreparer {
         let worktree = self.worktree.clone();
         let read = tokio::task::spawn_blocking(move || {
             let mut refused = Vec::new();
-            let guide = GUIDES.iter().find_map(|name| read_guide(&worktree, name, &mut refused));
-            (read_guide(&worktree, MEMORY, &mut refused), guide, refused)
+            let mut guides: Vec<Guide> = Vec::new();
+            for guide in GUIDES.iter().filter_map(|name| read_guide(&worktree, name, &mut refused)) {
+                if !guides.iter().any(|other| other.text.trim() == guide.text.trim()) {
+                    guides.push(guide);
+                }
+            }
+            (read_guide(&worktree, MEMORY, &mut refused), guides, refused)
         });
-        let (memory, guide, refused) = read.await.unwrap_or_default();
-        let mut body = prompt::work_context(&self.brief, memory.as_ref(), guide.as_slice());
+        let (memory, guides, refused) = read.await.unwrap_or_default();
+        let mut body = prompt::work_context(&self.brief, memory.as_ref(), &guides);
         let tool_notes = self.last_tools().as_ref().map(|tools| tools.notes.clone()).unwrap_or_default();
         for note in self.notes.iter().chain(&refused).chain(&tool_notes).chain(&self.cwd.notice()) {
             body.push_str("\n\n");

@@ -56,7 +56,7 @@ async fn the_work_context_names_the_cwd_of_the_shell() {
 }
 
 #[tokio::test]
-async fn a_segment_reads_the_current_memory_and_first_guide() {
+async fn a_segment_reads_the_current_memory_and_the_guides_that_differ() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join(".mxd")).unwrap();
     std::fs::write(folder.path().join(".mxd/memory.md"), "old fact").unwrap();
@@ -69,7 +69,10 @@ async fn a_segment_reads_the_current_memory_and_first_guide() {
     std::fs::write(folder.path().join("AGENTS.md"), "first guide").unwrap();
     let body = preparer.prepare(true, true, None).await.work_context.unwrap().body;
     assert!(body.contains("new fact") && !body.contains("old fact"));
-    assert!(body.contains("first guide") && !body.contains("second guide"));
+    assert!(body.contains("first guide") && body.contains("second guide"));
+    std::fs::write(folder.path().join("CLAUDE.md"), "first guide\n").unwrap();
+    let body = preparer.prepare(true, true, None).await.work_context.unwrap().body;
+    assert_eq!(body.matches("first guide").count(), 1, "a guide that repeats another is left out");
 }
 
 #[tokio::test]

@@ -29,10 +29,10 @@ fn reach(command: Option<&Command>) -> Reach {
     match command {
         // The demo has a data folder of its own and a scripted model.
         Command::Demo(_)
-        | Command::Agents(_)
         | Command::Asks(_)
         | Command::Diff(_)
         | Command::Cost(_)
+        | Command::Context(_)
         | Command::Projects(_)
         | Command::Tree(_)
         | Command::Log(_)
@@ -47,10 +47,12 @@ fn reach(command: Option<&Command>) -> Reach {
         | Command::Host(_) => Reach::Reads,
         Command::Init(_)
         | Command::Run(_)
+        | Command::Prompt(_)
         | Command::Send(_)
         | Command::Answer(_)
         | Command::Stop(_)
         | Command::Task(_)
+        | Command::Handover(_)
         | Command::Restore(_)
         | Command::Fork(_)
         | Command::Attach(_) => Reach::Changes,
@@ -59,6 +61,8 @@ fn reach(command: Option<&Command>) -> Reach {
         Command::Mcp(args) => args.reach(),
         Command::Backends(args) => args.reach(),
         Command::Permit(args) => args.reach(),
+        Command::Agents(args) => args.reach(),
+        Command::Skill(args) => args.reach(),
         Command::Merge(args) => args.reach(),
         Command::Rewind(args) => args.reach(),
         Command::Import(args) => args.reach(),

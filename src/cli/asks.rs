@@ -1,5 +1,6 @@
 //! `mxd asks`: lists open questions. Read-only, so it works while another process has the project.
 
+use crate::base::text;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::local_time;
 use crate::cli::locate::ProjectLocator;
@@ -23,6 +24,11 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
             console.json(row)?;
         } else {
             show(console, &row.title, &row.ask)?;
+            if !row.also.is_empty() {
+                let others = text::count(row.also.len(), "other task", "other tasks");
+                console
+                    .spans(&[Span::dim(format!("    The answer also counts for {others} with the same problem."))])?;
+            }
         }
     }
     if rows.is_empty() && !args.json {

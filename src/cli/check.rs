@@ -7,11 +7,13 @@ use std::path::PathBuf;
 
 use crate::base::{Clock, Fault, ProjectId, SystemClock, text};
 use crate::cli::agent_guard::Reach;
+use crate::cli::agents;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::exit;
 use crate::cli::locate::{ProjectLocator, home, real_disk, registry};
 use crate::config::paths::{Home, ProjectFolder};
 use crate::config::{Layer, LayerFile, Severity as ConfigSeverity, holds_secret};
+use crate::engine::profiles::Profiles;
 use crate::engine::projects::{self, LostProject};
 use crate::engine::settings_files;
 use crate::model::Project;
@@ -44,6 +46,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
         Err(_) => here.shared_settings_files(&home)?.paths(),
     };
     problems |= check_settings(console, files, args.repair)?;
+    problems |= check_profiles(console, here, &home)?;
     let folders = match listed {
         Ok(listed) => registered(console, here, &home, listed, args.all)?,
         Err(_) => unlisted(&home)?,
@@ -60,6 +63,15 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
     }
     console.finish()?;
     Ok(if problems { exit::PROBLEMS } else { 0 })
+}
+
+/// Lists profiles that cannot be used. Returns true if there are any.
+fn check_profiles(console: &mut Console, here: &ProjectLocator, home: &Home) -> Result<bool, Failure> {
+    // Settings that cannot be read were reported.
+    let Ok(merged) = here.settings(home) else { return Ok(false) };
+    let faults = Profiles::load(&agents::folders(here, home), &merged.settings.profile).faults();
+    faults.iter().try_for_each(|fault| console.line(&format!("error: {}", fault.message)))?;
+    Ok(!faults.is_empty())
 }
 
 /// A project to check.

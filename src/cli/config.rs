@@ -254,7 +254,7 @@ fn check_names(here: &ProjectLocator, home: &Home, layer: Layer, key: &str, valu
             ui_checks::sentences(home, &merged).into_iter().next()
         }
         "profile" => {
-            let found = Profiles::load(&folders(here, home), value.trim_matches('"')).choose(None).err();
+            let found = Profiles::load(&folders(here, home), value.trim_matches('"')).check_selection().err();
             found.map(|fault| fault.message)
         }
         _ => None,

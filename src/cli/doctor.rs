@@ -144,6 +144,8 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome
                 }
                 findings.extend(settings::servers(here, &merged.servers));
                 findings.extend(settings::backends(&merged.settings));
+                findings.extend(settings::profiles(here, &home, &merged.settings.profile));
+                findings.extend(settings::skills(here, &home));
                 if merged.fault().is_none() {
                     findings.extend(runtime.block_on(providers::check_all(&merged.settings, args.offline)));
                 }

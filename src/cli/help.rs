@@ -21,11 +21,11 @@ struct Topic {
 /// The commands by purpose, as the help lists them. A test compares them with the declarations.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["demo", "init", "run"]),
-    ("Talk to agents", &["send", "asks", "answer", "stop"]),
-    ("Look", &["tree", "diff", "log", "cost", "search", "export"]),
-    ("Work on tasks", &["task", "merge", "rewind", "fork", "restore"]),
+    ("Talk to agents", &["send", "asks", "answer", "stop", "prompt"]),
+    ("Look", &["tree", "diff", "log", "cost", "context", "search", "export"]),
+    ("Work on tasks", &["task", "handover", "merge", "rewind", "fork", "restore"]),
     ("Leave agents at work", &["serve", "attach"]),
-    ("Configure", &["config", "permit", "agents", "backends", "mcp", "completions"]),
+    ("Configure", &["config", "permit", "agents", "skill", "backends", "mcp", "completions"]),
     ("Maintain", &["doctor", "check", "gc", "projects", "import"]),
     ("Help", &["help", "man"]),
 ];

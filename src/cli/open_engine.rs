@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::{Fault, IdSource, MicroUsd, SystemClock, TaskId};
+use crate::cli::agents;
 use crate::cli::config::settings;
 use crate::cli::console::{Console, Failure};
 use crate::cli::locate::{ProjectLocator, home};
@@ -13,6 +14,7 @@ use crate::config::{Merged, Settings};
 use crate::engine::backend::registry::plain_name;
 use crate::engine::command::{Command, Outcome};
 use crate::engine::models::{CommandLineChoice, ModelRequest, Models};
+use crate::engine::profiles::Profiles;
 use crate::engine::update::EngineEnd;
 use crate::engine::{self, EngineOptions, Handle};
 use crate::model::Project;
@@ -98,6 +100,10 @@ where
         // An engine that is open already has its own access.
         if EngineLock::holder(&located.folder.lock())?.is_none() {
             check_model_access(&merged.settings, &overrides.choice)?;
+            // Nothing is sent to anybody while it is not clear who does new tasks.
+            let profiles = Profiles::load(&agents::folders(here, &home), &merged.settings.profile);
+            let other = "choose another: `mxd agents use NAME`";
+            profiles.check_selection().map_err(|fault| fault.hint(other))?;
         }
     }
     process::hide_own_memory();

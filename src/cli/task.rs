@@ -11,7 +11,7 @@ use crate::cli::stdin;
 use crate::config::recurring::Schedule;
 use crate::engine::command::{Command, TaskChanges, TaskDraft, TaskStart};
 use crate::model::address::AddressError;
-use crate::model::task::Recurring;
+use crate::model::task::{Overrides as TaskOverrides, Recurring};
 use crate::model::{TaskNode, Tree};
 use crate::permit::Mode;
 use crate::permit::mode::UnknownMode;
@@ -46,6 +46,8 @@ enum Action {
         /// Let it begin with a plan that you approve.
         #[arg(long, conflicts_with = "mode")]
         plan: bool,
+        #[command(flatten)]
+        overrides: OverrideArgs,
         /// Create it as a draft.
         #[arg(long)]
         draft: bool,
@@ -77,6 +79,8 @@ enum Action {
         /// Permission mode, or "project" for the project's.
         #[arg(long, value_name = "MODE")]
         mode: Option<String>,
+        #[command(flatten)]
+        overrides: OverrideArgs,
         /// Make it a draft, or ready to start.
         #[arg(long, value_name = "true|false")]
         draft: Option<bool>,
@@ -114,6 +118,30 @@ enum Action {
         #[arg(long, value_name = "TASK")]
         before: Option<String>,
     },
+}
+
+/// What the task changes of its profile.
+#[derive(clap::Args)]
+struct OverrideArgs {
+    /// Use this model instead of the profile's (empty: the profile's).
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Reasoning effort, in the provider's terms (empty: the profile's).
+    #[arg(long, value_name = "EFFORT")]
+    effort: Option<String>,
+    /// Ask after this many turns (0: as the profile says).
+    #[arg(long, value_name = "TURNS")]
+    max_turns: Option<u64>,
+    /// Instructions behind the profile's prompt (empty: none).
+    #[arg(long, value_name = "TEXT")]
+    append: Option<String>,
+}
+
+impl From<OverrideArgs> for TaskOverrides {
+    fn from(args: OverrideArgs) -> Self {
+        let OverrideArgs { model, effort, max_turns, append } = args;
+        Self { append, model, effort, max_turns }
+    }
 }
 
 #[derive(clap::Args)]
@@ -193,7 +221,20 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Exit {
     let action = read_stdin_fields(args.action)?;
     let outcome = one_command(console, here, |snapshot| {
         Ok(match action {
-            Action::New { title, description, under, profile, budget, mode, plan, draft, later, recurring, times } => {
+            Action::New {
+                title,
+                description,
+                under,
+                profile,
+                budget,
+                mode,
+                plan,
+                overrides,
+                draft,
+                later,
+                recurring,
+                times,
+            } => {
                 let parent = under.map_or(Ok(snapshot.root), |under| find(snapshot, &under))?;
                 let start = match (draft, later) {
                     (true, _) => TaskStart::Draft,
@@ -204,11 +245,13 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Exit {
                 let recurring = recurring.map_or(Recurring::None, Recurring::from);
                 let schedule = times.into();
                 let mode = mode.or(plan.then_some(Mode::Plan));
+                let overrides = Box::new(overrides.into());
                 let draft = TaskDraft {
                     title,
                     description,
                     profile,
                     budget,
+                    overrides,
                     recurring,
                     schedule,
                     mode,
@@ -216,7 +259,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Exit {
                 };
                 Command::Create { parent, before: None, draft, start }
             }
-            Action::Edit { task, title, description, budget, verify, mode, draft, recurring, times } => {
+            Action::Edit { task, title, description, budget, verify, mode, overrides, draft, recurring, times } => {
                 let mode = mode.map(|word| parse_mode(&word)).transpose()?;
                 let budget =
                     budget.map(dollars).transpose()?.map(|limit| Some(limit).filter(|limit| *limit > MicroUsd::ZERO));
@@ -229,6 +272,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Exit {
                     budget,
                     recurring,
                     verify,
+                    overrides: Some(Box::new(TaskOverrides::from(overrides))).filter(|overrides| !overrides.is_empty()),
                     schedule,
                     draft,
                     mode,

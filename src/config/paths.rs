@@ -82,6 +82,16 @@ impl Home {
         self.root.join("agents")
     }
 
+    /// Records of one-shot requests outside of a project.
+    pub fn oneshots(&self) -> PathBuf {
+        self.root.join("oneshot.jsonl")
+    }
+
+    /// The folder with the user's skills.
+    pub fn skills(&self) -> PathBuf {
+        self.root.join("skills")
+    }
+
     /// Named tokens for the HTTP interface, hashed.
     pub fn tokens(&self) -> PathBuf {
         self.root.join("tokens.json")
@@ -219,6 +229,11 @@ impl ProjectFolder {
     /// Where the engine of this project can be reached. Written by the process that holds the lock.
     pub fn server_info(&self) -> PathBuf {
         self.root.join("serve.json")
+    }
+
+    /// Records of one-shot requests.
+    pub fn oneshots(&self) -> PathBuf {
+        self.root.join("oneshot.jsonl")
     }
 
     /// Outcomes of HTTP requests that may be repeated.

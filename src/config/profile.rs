@@ -4,8 +4,9 @@
 //! files of other programs are accepted, with a warning for each field that has no meaning here. A repository's profile
 //! can restrict what an agent may do, and cannot choose credentials.
 
-pub mod front_matter;
+pub mod fields;
 mod problem;
+mod reader;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +14,12 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::base::MicroUsd;
+use crate::config::front_matter;
 use crate::config::problem::{FileLocation, Position, Severity};
+use crate::config::yaml::{Entry, YamlError};
 use crate::permit::{Mode, ProfileMode};
-use front_matter::{Entry, Value};
 pub use problem::ProfileProblemKind;
+use reader::Reader;
 
 /// Where a profile comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -70,6 +73,8 @@ pub fn split_name(full: &str) -> (Option<Source>, &str) {
 pub struct Profile {
     pub name: String,
     pub source: Source,
+    /// What people see instead of the name.
+    pub label: Option<String>,
     /// A sentence that says when to choose it.
     pub description: String,
     /// Who carries out the work: `native`, or an outside program. `None` for the default of the settings.
@@ -79,14 +84,28 @@ pub struct Profile {
     pub auth: Option<String>,
     pub effort: Option<String>,
     /// The allowed tools, as written. `None` for all.
-    pub tools: Option<Vec<NamedTool>>,
-    pub disallowed_tools: Vec<NamedTool>,
+    pub tools: Option<Vec<ListedName>>,
+    pub disallowed_tools: Vec<ListedName>,
     pub max_turns: Option<u64>,
     pub budget: Option<MicroUsd>,
     /// Whether the user reviews the work before the task passes. `None` for the default of the settings.
     pub review: Option<bool>,
     /// The permission mode. `None` for that of the settings.
     pub permissions: Option<Mode>,
+    /// The mode after the approval of a plan. `None` for that of the settings.
+    pub mode_after: Option<Mode>,
+    /// Who reviews a plan first.
+    pub plan_review: PlanReview,
+    /// How many levels of tasks may be below a task with this profile. `None` for the limit of the settings.
+    pub max_depth: Option<u32>,
+    /// The skills that the agent is told of. `None` for all.
+    pub skills: Option<Vec<ListedName>>,
+    /// The skills whose text is in the opening message.
+    pub preload: Vec<ListedName>,
+    /// Files of the repository whose content is in the opening message.
+    pub include: Vec<ListedName>,
+    /// What the prompt is added to.
+    pub system: SystemPrompt,
     /// Instructions for the agent.
     pub prompt: String,
     /// Problems that do not make the profile unusable.
@@ -95,9 +114,32 @@ pub struct Profile {
     lines: BTreeMap<&'static str, usize>,
 }
 
-/// The name of a tool, and its line.
+/// How a profile's prompt becomes the system prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemPrompt {
+    /// Behind the usual prompt.
+    #[default]
+    Add,
+    /// Instead of the way of working, with what an agent must know of its place in the tree.
+    Replace,
+    /// With nothing but the rules for calling tools.
+    Minimal,
+}
+
+/// Who reviews the plan of a task in the mode `plan` first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanReview {
+    #[default]
+    User,
+    /// The task above.
+    Above,
+}
+
+/// A name in a list, of a tool, a skill or a file, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedTool {
+pub struct ListedName {
     pub name: String,
     pub line: usize,
 }
@@ -115,6 +157,10 @@ impl ProfileProblem {
         Self { place: FileLocation { file: file.to_owned(), at }, kind: trouble }
     }
 
+    pub fn at(file: &str, at: Position, kind: ProfileProblemKind) -> Self {
+        Self { place: FileLocation { file: file.to_owned(), at: Some(at) }, kind }
+    }
+
     pub fn severity(&self) -> Severity {
         self.kind.severity()
     }
@@ -123,7 +169,11 @@ impl ProfileProblem {
 impl fmt::Display for ProfileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = crate::base::sanitize::line(&self.place.file).into_owned();
-        let line = self.place.at.map(|spot| format!(":{}", spot.line)).unwrap_or_default();
+        let line = match self.place.at {
+            Some(Position { line, column: 1 }) => format!(":{line}"),
+            Some(Position { line, column }) => format!(":{line}:{column}"),
+            None => String::new(),
+        };
         write!(f, "{file}{line}: {}", crate::base::sanitize::line(&self.kind.to_string()))
     }
 }
@@ -131,56 +181,49 @@ impl fmt::Display for ProfileProblem {
 /// The backend that is part of the program.
 pub const NATIVE: &str = "native";
 
-/// The fields, in canonical spelling.
-const FIELDS: [&str; 13] = [
-    "name",
-    "description",
-    "backend",
-    "model",
-    "auth",
-    "effort",
-    "tools",
-    "disallowed_tools",
-    "max_turns",
-    "budget",
-    "review",
-    "permissions",
-    "prompt",
-];
-
-/// Fields of other programs that have no meaning here.
-const IGNORED_FIELDS: [&str; 12] = [
-    "background",
-    "category",
-    "hooks",
-    "initialprompt",
-    "isolation",
-    "mcpservers",
-    "memory",
-    "mode",
-    "permissionmode",
-    "skills",
-    "temperature",
-    "version",
-];
-
-/// Similarity from which an unknown field counts as a typo of a known one.
-const TYPO_SIMILARITY: f64 = 0.88;
-
 impl Profile {
     /// Parses the file `file`, whose name without extension is `stem`. Returns all errors, not only the first.
     pub fn read(source: Source, file: &str, stem: &str, bytes: &[u8]) -> Result<Self, Vec<ProfileProblem>> {
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
-            Err(_) => return Err(vec![ProfileProblem::new(file, None, ProfileProblemKind::NotUtf8)]),
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Err(vec![ProfileProblem::new(file, None, ProfileProblemKind::NotUtf8)]);
         };
-        let parsed = front_matter::parse(text).map_err(|(line, problem)| {
-            vec![ProfileProblem::new(file, Some(line), ProfileProblemKind::FrontMatter(problem))]
+        let parsed = front_matter::parse(text).map_err(|YamlError { at, message }| {
+            vec![ProfileProblem::at(file, at, ProfileProblemKind::FrontMatter(message))]
         })?;
-        let mut reader = Reader { file, errors: Vec::new(), warnings: Vec::new() };
-        let mut profile = Self {
+        let mut reader = Reader::new(file);
+        if let Some(YamlError { at, message }) = parsed.repaired {
+            reader.warn(at.line, ProfileProblemKind::NotYaml(message));
+        }
+        let mut profile = Self::empty(source, file, stem, parsed.body.trim());
+        for entry in &parsed.entries {
+            profile.set_field(&mut reader, entry);
+        }
+        if !is_name(&profile.name) {
+            reader.fail(profile.lines.get("name").copied(), ProfileProblemKind::Name(profile.name.clone()));
+        }
+        if let (Some(auth), true) = (profile.lines.get("auth"), profile.is_outside()) {
+            reader.fail(Some(*auth), ProfileProblemKind::AuthBesideBackend);
+        }
+        if profile.description.is_empty() && !profile.lines.contains_key("description") {
+            reader.fail(Some(1), ProfileProblemKind::NoDescription);
+        }
+        if profile.prompt.is_empty() && profile.system != SystemPrompt::Add {
+            let line = profile.lines.get("system").copied();
+            reader.fail(line, ProfileProblemKind::NoPrompt);
+        }
+        if reader.errors.is_empty() {
+            profile.warnings = reader.warnings;
+            Ok(profile)
+        } else {
+            Err(reader.errors)
+        }
+    }
+
+    fn empty(source: Source, file: &str, stem: &str, prompt: &str) -> Self {
+        Self {
             name: stem.to_owned(),
             source,
+            label: None,
             description: String::new(),
             backend: None,
             model: None,
@@ -192,29 +235,23 @@ impl Profile {
             budget: None,
             review: None,
             permissions: None,
-            prompt: parsed.body.trim().to_owned(),
+            mode_after: None,
+            plan_review: PlanReview::default(),
+            max_depth: None,
+            skills: None,
+            preload: Vec::new(),
+            include: Vec::new(),
+            system: SystemPrompt::default(),
+            prompt: prompt.to_owned(),
             warnings: Vec::new(),
             file: file.to_owned(),
             lines: BTreeMap::new(),
-        };
-        for entry in &parsed.entries {
-            profile.set_field(&mut reader, entry);
         }
-        if !is_name(&profile.name) {
-            reader.fail(profile.lines.get("name").copied(), ProfileProblemKind::Name(profile.name.clone()));
-        }
-        if let (Some(auth), true) = (profile.lines.get("auth"), profile.is_outside()) {
-            reader.fail(Some(*auth), ProfileProblemKind::AuthBesideBackend);
-        }
-        if profile.prompt.is_empty() && profile.description.is_empty() {
-            reader.fail(None, ProfileProblemKind::Empty);
-        }
-        if reader.errors.is_empty() {
-            profile.warnings = reader.warnings;
-            Ok(profile)
-        } else {
-            Err(reader.errors)
-        }
+    }
+
+    /// Returns the name that people see.
+    pub fn label(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.name)
     }
 
     /// Returns the file and line of a field, for messages.
@@ -267,31 +304,60 @@ impl Profile {
 
     fn set_field(&mut self, reader: &mut Reader<'_>, entry: &Entry) {
         let Some(field) = reader.field(entry) else { return };
-        if self.lines.insert(field, entry.line).is_some() {
-            return reader.fail(Some(entry.line), ProfileProblemKind::Twice(field));
+        let line = entry.at.line;
+        if self.lines.insert(field, line).is_some() {
+            return reader.fail(Some(line), ProfileProblemKind::Twice(field));
         }
         match field {
             "name" => self.name = reader.text(field, entry).unwrap_or_default(),
+            "label" => self.label = reader.text(field, entry),
             "description" => self.description = reader.text(field, entry).unwrap_or_default(),
             "model" => {
                 let model = reader.text(field, entry);
                 self.model = model.filter(|model| !model.eq_ignore_ascii_case("inherit"));
             }
             "backend" if self.source == Source::Project => {
-                reader.fail(Some(entry.line), ProfileProblemKind::BackendInRepository);
+                reader.fail(Some(line), ProfileProblemKind::BackendInRepository);
             }
             "backend" => self.backend = reader.text(field, entry),
             "auth" if self.source == Source::Project => {
-                reader.fail(Some(entry.line), ProfileProblemKind::AuthInRepository);
+                reader.fail(Some(line), ProfileProblemKind::AuthInRepository);
             }
             "auth" => self.auth = reader.text(field, entry),
             "effort" => self.effort = reader.text(field, entry),
-            "tools" => self.tools = reader.names(field, entry).filter(|names| !names.iter().any(|it| is_all(&it.name))),
-            "disallowed_tools" => self.disallowed_tools = reader.names(field, entry).unwrap_or_default(),
+            "tools" => {
+                let (allowed, denied) = reader.tools(field, entry);
+                self.tools = allowed.filter(|names| !names.iter().any(|it| is_all(&it.name)));
+                self.disallowed_tools.extend(denied);
+            }
+            "disallowed_tools" => self.disallowed_tools.extend(reader.names(field, entry).unwrap_or_default()),
+            "readonly" if reader.flag(field, entry) == Some(true) => {
+                let denied = fields::WRITING_TOOLS.map(|name| ListedName { name: name.to_owned(), line });
+                self.disallowed_tools.extend(denied);
+            }
             "max_turns" => self.max_turns = reader.number(field, entry),
+            "max_depth" => self.max_depth = reader.depth(field, entry),
             "budget" => self.budget = reader.dollars(field, entry),
             "review" => self.review = reader.flag(field, entry),
             "permissions" => self.permissions = reader.mode(field, entry),
+            "mode_after" => self.mode_after = reader.mode(field, entry),
+            "plan_review" => {
+                let choices = [("user", PlanReview::User), ("above", PlanReview::Above)];
+                self.plan_review = reader.choice(field, entry, "user or above", &choices).unwrap_or_default();
+            }
+            "skills" => {
+                self.skills = reader.names(field, entry).filter(|names| !names.iter().any(|it| is_all(&it.name)));
+            }
+            "preload" => self.preload = reader.names(field, entry).unwrap_or_default(),
+            "include" => self.include = reader.names(field, entry).unwrap_or_default(),
+            "system" => {
+                let choices = [
+                    ("add", SystemPrompt::Add),
+                    ("replace", SystemPrompt::Replace),
+                    ("minimal", SystemPrompt::Minimal),
+                ];
+                self.system = reader.choice(field, entry, "add, replace or minimal", &choices).unwrap_or_default();
+            }
             "prompt" => {
                 let prompt = reader.text(field, entry).unwrap_or_default();
                 self.prompt = if self.prompt.is_empty() { prompt } else { format!("{prompt}\n\n{}", self.prompt) };
@@ -308,144 +374,12 @@ fn is_all(name: &str) -> bool {
 /// Returns true for a valid profile name. It becomes part of commands, files and tools.
 fn is_name(name: &str) -> bool {
     let ok = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !name.is_empty()
+    // These two are values of the setting `profile`.
+    !["ask", "inherit"].contains(&name)
+        && !name.is_empty()
         && name.len() <= 64
         && name.chars().all(ok)
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-}
-
-/// Reads field values and collects problems.
-struct Reader<'a> {
-    file: &'a str,
-    errors: Vec<ProfileProblem>,
-    warnings: Vec<ProfileProblem>,
-}
-
-impl Reader<'_> {
-    fn fail(&mut self, line: Option<usize>, trouble: ProfileProblemKind) {
-        self.errors.push(ProfileProblem::new(self.file, line, trouble));
-    }
-
-    /// Returns the canonical name of an entry's field, or `None` if it is ignored. A typo is an error: ignoring a
-    /// misspelt limit would let the agent do more than intended.
-    fn field(&mut self, entry: &Entry) -> Option<&'static str> {
-        let fold = |name: &str| name.to_ascii_lowercase().replace(['_', '-'], "");
-        let wanted = fold(&entry.key);
-        if let Some(field) = FIELDS.iter().find(|field| fold(field) == wanted) {
-            return Some(field);
-        }
-        if wanted == "budgetusd" {
-            return Some("budget");
-        }
-        if matches!(wanted.as_str(), "color" | "colour") {
-            return None;
-        }
-        let key = entry.key.clone();
-        if !IGNORED_FIELDS.contains(&wanted.as_str()) {
-            let near = FIELDS.iter().map(|field| (strsim::jaro_winkler(&fold(field), &wanted), *field));
-            let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(score, _)| *score >= TYPO_SIMILARITY);
-            if let Some((_, nearest)) = nearest {
-                self.fail(Some(entry.line), ProfileProblemKind::UnknownField { key, nearest });
-                return None;
-            }
-        }
-        self.warnings.push(ProfileProblem::new(self.file, Some(entry.line), ProfileProblemKind::Unused(key)));
-        None
-    }
-
-    fn text(&mut self, field: &'static str, entry: &Entry) -> Option<String> {
-        match &entry.value {
-            Value::Text(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
-            Value::Text(_) | Value::List(_) | Value::Nested => {
-                self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected: "a string" });
-                None
-            }
-        }
-    }
-
-    fn names(&mut self, field: &'static str, entry: &Entry) -> Option<Vec<NamedTool>> {
-        let names: Vec<NamedTool> = match &entry.value {
-            Value::List(items) => {
-                items.iter().map(|(name, line)| NamedTool { name: name.clone(), line: *line }).collect()
-            }
-            Value::Text(text) if !text.trim().is_empty() => {
-                split_list(text).map(|name| NamedTool { name: name.to_owned(), line: entry.line }).collect()
-            }
-            Value::Text(_) | Value::Nested => {
-                let expected = "names separated by commas; [] for none, or omit the line for all";
-                self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected });
-                return None;
-            }
-        };
-        Some(names.into_iter().filter(|named| !named.name.trim().is_empty()).collect())
-    }
-
-    fn number(&mut self, field: &'static str, entry: &Entry) -> Option<u64> {
-        let number = match &entry.value {
-            Value::Text(text) => text.trim().parse().ok().filter(|number| *number > 0),
-            Value::List(_) | Value::Nested => None,
-        };
-        if number.is_none() {
-            self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected: "an integer, 1 or more" });
-        }
-        number
-    }
-
-    fn flag(&mut self, field: &'static str, entry: &Entry) -> Option<bool> {
-        let flag = match &entry.value {
-            Value::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
-                "true" | "yes" | "on" => Some(true),
-                "false" | "no" | "off" => Some(false),
-                _ => None,
-            },
-            Value::List(_) | Value::Nested => None,
-        };
-        if flag.is_none() {
-            self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected: "true or false" });
-        }
-        flag
-    }
-
-    fn mode(&mut self, field: &'static str, entry: &Entry) -> Option<Mode> {
-        let mode = match &entry.value {
-            Value::Text(text) => text.trim().parse().ok(),
-            Value::List(_) | Value::Nested => None,
-        };
-        if mode.is_none() {
-            let expected = "a mode: ask, edits, sandboxed, plan, refuse, bypass or delegate";
-            self.fail(Some(entry.line), ProfileProblemKind::Wrong { field, expected });
-        }
-        mode
-    }
-
-    fn dollars(&mut self, field: &'static str, entry: &Entry) -> Option<MicroUsd> {
-        let amount = match &entry.value {
-            Value::Text(text) => text.trim().trim_start_matches('$').parse::<f64>().ok(),
-            Value::List(_) | Value::Nested => None,
-        };
-        let amount = amount.and_then(MicroUsd::from_dollars).filter(|amount| *amount > MicroUsd::ZERO);
-        if amount.is_none() {
-            self.fail(
-                Some(entry.line),
-                ProfileProblemKind::Wrong { field, expected: "an amount in USD, such as 2.50" },
-            );
-        }
-        amount
-    }
-}
-
-/// Splits a comma-separated list. A comma inside parentheses belongs to its item.
-fn split_list(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_usize;
-    let items = text.split(move |c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    items.map(str::trim).filter(|item| !item.is_empty())
 }
 
 #[cfg(test)]

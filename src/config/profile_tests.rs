@@ -5,7 +5,12 @@ fn read(source: Source, text: &str) -> Result<Profile, Vec<String>> {
         .map_err(|flaws| flaws.iter().map(ToString::to_string).collect())
 }
 
-fn names(named: &[NamedTool]) -> Vec<&str> {
+/// Reads a profile with these fields and a description.
+fn with(source: Source, fields: &str) -> Result<Profile, Vec<String>> {
+    read(source, &format!("---\n{fields}\ndescription: d\n---\np"))
+}
+
+fn names(named: &[ListedName]) -> Vec<&str> {
     named.iter().map(|named| named.name.as_str()).collect()
 }
 
@@ -30,19 +35,19 @@ fn a_complete_profile_is_read() {
 fn an_agent_file_of_another_program_is_accepted() {
     let text = "---\nname: code-reviewer\ndescription: Use PROACTIVELY after edits. Examples:\\n\\n<example>x: y</example>\n\
                 tools: Read, Grep, Glob, Bash\nmodel: inherit\ncolor: red\ndisallowedTools: Write\nmaxTurns: 9\n\
-                permissionMode: plan\nhooks:\n  Stop:\n    - hooks: []\n---\nYou review.\n";
+                permissionMode: plan\nhooks:\n  Stop:\n    - hooks: []\nskills: [a]\nisolation: worktree\n---\nYou review.\n";
     let profile = read(Source::Project, text).unwrap();
     assert_eq!(profile.full_name(), "project:code-reviewer");
+    assert_eq!(profile.description, "Use PROACTIVELY after edits. Examples:\n\n<example>x: y</example>");
     assert_eq!(profile.model, None);
     assert_eq!(names(profile.tools.as_deref().unwrap()), ["Read", "Grep", "Glob", "Bash"]);
     assert_eq!((names(&profile.disallowed_tools), profile.max_turns), (vec!["Write"], Some(9)));
-    let warnings: Vec<_> = profile.warnings.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        warnings,
-        [
-            "agents/x.md:9: permissionMode has no meaning here and is ignored",
-            "agents/x.md:10: hooks has no meaning here and is ignored"
-        ]
+    assert_eq!(profile.permissions, Some(Mode::Plan));
+    assert_eq!(names(profile.skills.as_deref().unwrap()), ["a"]);
+    let kinds: Vec<_> = profile.warnings.iter().map(|it| (it.place.at.unwrap().line, &it.kind)).collect();
+    assert!(
+        matches!(kinds[..], [(3, ProfileProblemKind::NotYaml(_)), (10, ProfileProblemKind::Unsupported { .. })]),
+        "{kinds:?}"
     );
 }
 
@@ -50,13 +55,37 @@ fn an_agent_file_of_another_program_is_accepted() {
 fn the_default_name_is_the_file_name_and_the_default_tools_are_all() {
     let profile = read(Source::User, "---\ndescription: d\n---\n").unwrap();
     assert_eq!((profile.name.as_str(), profile.tools), ("x", None));
-    assert_eq!(read(Source::User, "---\ntools: '*'\n---\np").unwrap().tools, None);
-    assert_eq!(read(Source::User, "---\ntools: []\n---\np").unwrap().tools, Some(Vec::new()));
+    assert_eq!(with(Source::User, "tools: '*'").unwrap().tools, None);
+    assert_eq!(with(Source::User, "tools: []").unwrap().tools, Some(Vec::new()));
+}
+
+#[test]
+fn the_fields_that_say_how_it_works_are_read() {
+    let fields = "label: The Scout\nbackend: claude\nsystem: replace\nskills: a, b\npreload:\n- a\ninclude: [docs/style.md]\n\
+                  mode_after: edits\nplan_review: above\nmax_depth: 0\nreadonly: true";
+    let profile = with(Source::User, fields).unwrap();
+    assert_eq!((profile.label(), profile.backend.as_deref()), ("The Scout", Some("claude")));
+    assert_eq!((profile.system, profile.max_depth), (SystemPrompt::Replace, Some(0)));
+    assert_eq!(names(profile.skills.as_deref().unwrap()), ["a", "b"]);
+    assert_eq!((names(&profile.preload), names(&profile.include)), (vec!["a"], vec!["docs/style.md"]));
+    assert_eq!((profile.mode_after, profile.plan_review), (Some(Mode::Edits), PlanReview::Above));
+    assert_eq!(names(&profile.disallowed_tools), fields::WRITING_TOOLS);
+    assert_eq!(profile.warnings, []);
+    assert_eq!(with(Source::User, "name: y").unwrap().label(), "y");
+}
+
+#[test]
+fn a_map_of_tools_takes_tools_away_and_a_place_of_another_program_is_no_mode() {
+    let profile = with(Source::User, "mode: subagent\ntools:\n  write: false\n  bash: true").unwrap();
+    assert_eq!((profile.tools, names(&profile.disallowed_tools)), (None, vec!["write"]));
+    assert_eq!((profile.permissions, profile.warnings), (None, vec![]));
+    assert_eq!(with(Source::User, "mode: plan").unwrap().permissions, Some(Mode::Plan));
 }
 
 #[test]
 fn every_error_has_file_and_line() {
-    let text = "---\nname: a b\nmax_turns: 0\nbudget: -1\ndisalowed_tools: Bash\ntools:\nmodel: [a]\nmodel: b\n---\np";
+    let text = "---\nname: a b\nmax_turns: 0\nbudget: -1\ndisalowed_tools: Bash\ntools:\nmodel: [a]\nmodel: b\n\
+                knowledge: x\nsystem: both\n---\np";
     assert_eq!(
         read(Source::User, text).unwrap_err(),
         [
@@ -66,25 +95,33 @@ fn every_error_has_file_and_line() {
             "agents/x.md:6: tools must be names separated by commas; [] for none, or omit the line for all",
             "agents/x.md:7: model must be a string",
             "agents/x.md:8: model is set twice; keep one line",
+            "agents/x.md:9: there is no field knowledge; skills: names skills, include: names files",
+            "agents/x.md:10: system must be add, replace or minimal",
             "agents/x.md:2: \"a b\" is not a valid profile name: use up to 64 letters, digits, - _ and ., \
-             starting with a letter or digit",
+             starting with a letter or digit, and not ask or inherit",
+            "agents/x.md:1: description is missing: add a line `description: …` that says when to use this profile",
         ]
     );
-    assert_eq!(read(Source::User, "---\nname: x\n---\n").unwrap_err().len(), 1);
+    let not_yaml = read(Source::User, "---\ndescription: d\ntools: [a\n---\n").unwrap_err();
+    assert!(not_yaml[0].starts_with("agents/x.md:3:8: "), "{not_yaml:?}");
     let errors = Profile::read(Source::User, "f", "f", b"---\nname: \xff\n---\n").unwrap_err();
     assert_eq!(errors[0].kind, ProfileProblemKind::NotUtf8);
 }
 
 #[test]
+fn a_prompt_that_replaces_another_must_exist() {
+    assert!(read(Source::User, "---\ndescription: d\nsystem: minimal\n---\n").is_err());
+}
+
+#[test]
 fn a_repository_can_neither_choose_who_pays_nor_raise_a_limit() {
-    let refused = read(Source::Project, "---\nauth: main\n---\np").unwrap_err();
+    let refused = with(Source::Project, "auth: main").unwrap_err();
     assert!(
         refused[0].starts_with("agents/x.md:2: a repository's profile may not choose an auth group"),
         "{refused:?}"
     );
     let usd = MicroUsd::from_dollars;
-    let text = "---\nbudget: 5\n---\np";
-    let (own, theirs) = (read(Source::User, text).unwrap(), read(Source::Project, text).unwrap());
+    let (own, theirs) = (with(Source::User, "budget: 5").unwrap(), with(Source::Project, "budget: 5").unwrap());
     assert_eq!(own.budget_within(usd(1.0)), usd(5.0));
     assert_eq!(theirs.budget_within(usd(1.0)), usd(1.0));
     assert_eq!(theirs.budget_within(usd(9.0)), usd(5.0));
@@ -102,23 +139,21 @@ fn a_full_name_includes_the_source() {
 
 #[test]
 fn a_repository_can_require_a_review_but_not_skip_one() {
-    let review = |source, word: &str| read(source, &format!("---\nreview: {word}\n---\np")).unwrap();
+    let review = |source, word: &str| with(source, &format!("review: {word}")).unwrap();
     for usual in [true, false] {
         assert!(review(Source::User, "true").review_within(usual));
         assert!(!review(Source::User, "false").review_within(usual));
         assert!(review(Source::Project, "on").review_within(usual));
         assert_eq!(review(Source::Project, "off").review_within(usual), usual);
-        assert_eq!(read(Source::User, "---\nmodel: m\n---\np").unwrap().review_within(usual), usual);
+        assert_eq!(with(Source::User, "model: m").unwrap().review_within(usual), usual);
     }
-    let error = read(Source::User, "---\nreview: maybe\n---\np").unwrap_err();
+    let error = with(Source::User, "review: maybe").unwrap_err();
     assert_eq!(error, ["agents/x.md:2: review must be true or false"]);
 }
 
 #[test]
 fn a_permission_mode_is_read_and_a_wrong_one_is_an_error() {
-    let mode = |source, word: &str| {
-        read(source, &format!("---\npermissions: {word}\n---\np")).map(|read| read.permission_mode())
-    };
+    let mode = |source, word: &str| with(source, &format!("permissions: {word}")).map(|read| read.permission_mode());
     assert_eq!(mode(Source::User, "edits"), Ok(ProfileMode { mode: Some(Mode::Edits), is_foreign: false }));
     assert_eq!(mode(Source::Project, "plan"), Ok(ProfileMode { mode: Some(Mode::Plan), is_foreign: true }));
     assert!(mode(Source::User, "everything").is_err());

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
-pub(in crate::engine) use native::Native;
+pub(in crate::engine) use native::{Native, prompts};
 pub(in crate::engine) use registry::Backends;
 
 use crate::base::{Clock, Fault, IdSource, RunId, TaskId};
@@ -23,6 +23,7 @@ use crate::engine::agent_port::AgentPort;
 use crate::engine::driver::TurnSnapshotter;
 use crate::engine::machine::{LaunchFailure, LaunchOrder};
 use crate::engine::profiles::UsableProfile;
+use crate::engine::skills::Skill;
 use crate::engine::tools::control::DoneCheck;
 use crate::model::event::{Body, Event};
 use crate::model::run::{Ending, RunCommand};
@@ -105,6 +106,10 @@ pub struct RunRequest {
     pub worktree_notes: Vec<String>,
     /// Notes for an agent whose conversation starts now.
     pub startup_notes: Vec<String>,
+    /// The usable profiles, each with its auth group.
+    pub groups: Vec<(String, Option<String>)>,
+    /// The skills that the agent may read.
+    pub skills: Arc<[Skill]>,
     /// The budget that pays for the requests.
     pub budget: Budget,
     /// Commands to the run. If it is closed, the run ends: nothing can send to it any more.

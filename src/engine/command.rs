@@ -15,7 +15,7 @@ use crate::engine::review::{MergeStrategy, MergeTarget, ReviewComment, ReviewMar
 use crate::model::Image;
 use crate::model::ask::{AskMode, AskReply};
 use crate::model::message::Delivery;
-use crate::model::task::{Colour, Recurring};
+use crate::model::task::{Colour, Overrides, Recurring};
 use crate::permit::Mode;
 
 pub use outcome::{ArchivedWork, Outcome, RestoredWorktree, RevivedTask, StartOutcome};
@@ -97,6 +97,15 @@ pub enum Command {
     Update {
         task: TaskId,
         changes: TaskChanges,
+    },
+    /// Give a task to another profile. The conversation so far is retired; files, branch, messages, questions and costs
+    /// stay.
+    HandOverTask {
+        task: TaskId,
+        /// The name of the profile.
+        to: String,
+        /// What the next agent should know. `None` for a note from the session.
+        note: Option<String>,
     },
     /// Close a task: archive its work and remove its worktree.
     Close {
@@ -281,6 +290,8 @@ pub struct TaskDraft {
     /// `None` for the default profile.
     pub profile: Option<String>,
     pub budget: Option<MicroUsd>,
+    #[serde(skip_serializing_if = "is_unchanged")]
+    pub overrides: Box<Overrides>,
     pub colour: Option<Colour>,
     pub recurring: Recurring,
     /// When a recurring task runs.
@@ -289,6 +300,11 @@ pub struct TaskDraft {
     /// The permission mode. `None` for that of the profile and the settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
+}
+
+#[expect(clippy::borrowed_box, reason = "the signature serde asks for")]
+fn is_unchanged(overrides: &Box<Overrides>) -> bool {
+    overrides.is_empty()
 }
 
 /// Whether a new task starts at once.
@@ -317,6 +333,8 @@ pub struct TaskChanges {
     pub verify: Option<Option<String>>,
     /// Fields that are not set stay as they are.
     pub schedule: Option<Schedule>,
+    /// Fields that are not set stay as they are.
+    pub overrides: Option<Box<Overrides>>,
     /// Turns a task that has not started into a draft, or readies a draft.
     pub draft: Option<bool>,
     /// `Some(None)` uses the mode of the profile and the settings.

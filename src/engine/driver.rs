@@ -50,6 +50,7 @@ use crate::engine::profiles::{self, Profiles};
 use crate::engine::query::{TreeAnswer, TreeQuery};
 use crate::engine::review::Drift;
 use crate::engine::settings_files::SettingsFiles;
+use crate::engine::skills::SkillFolders;
 use crate::engine::snapshot::{DiffStat, Snapshot};
 use crate::engine::tool_door::ToolDoor;
 use crate::engine::update::{EngineEnd, Notice, Update};
@@ -133,6 +134,8 @@ pub(in crate::engine) enum Incoming {
     Plans(RecurringPlans),
     /// The session states of planned tasks that are not in the tree.
     Sessions(Vec<(TaskId, SessionState)>),
+    /// The selection was changed here.
+    Selected(Profiles),
     /// The current profiles, or `None` if reading them failed.
     Profiles(Option<Profiles>),
     RecurringDue,
@@ -170,6 +173,7 @@ pub(in crate::engine) struct EngineContext {
     /// This file exists if the user was told once that setup hooks exist.
     pub(in crate::engine) hook_hint_mark: PathBuf,
     pub(in crate::engine) profiles: profiles::ProfileFolders,
+    pub(in crate::engine) skills: SkillFolders,
     /// Files that agents may not read.
     pub(in crate::engine) secrets: SecretPaths,
     /// The data folders that agent processes must not change, as a path list.
@@ -185,7 +189,10 @@ pub(in crate::engine) struct EngineContext {
 
 impl EngineContext {
     pub(in crate::engine) fn profiles(&self) -> Profiles {
-        Profiles::load(&self.profiles, &self.settings.profile)
+        // The selection may have changed since the engine was opened.
+        let settings = self.settings_files.merged().ok().filter(|merged| merged.fault().is_none());
+        let selected = settings.map_or_else(|| self.settings.profile.clone(), |merged| merged.settings.profile);
+        Profiles::load(&self.profiles, &selected)
     }
 
     /// Returns the environment for processes of a task. Its markers let the engine find them and tell them apart from
@@ -355,6 +362,7 @@ impl Driver {
             }
             Incoming::Query { query, answer } => self.on_request(EngineRequest::Query { query, answer }),
             Incoming::Profiles(profiles) => self.on_profiles_read(profiles),
+            Incoming::Selected(profiles) => self.use_profiles(profiles),
             Incoming::Subscribe { answer } => {
                 let watcher = self.ctx.feed.watch();
                 self.startup_notices.iter().for_each(|notice| watcher.push(Update::Notice { notice: notice.clone() }));

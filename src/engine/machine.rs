@@ -6,6 +6,7 @@
 //! - A completion reaches the parent task exactly once: its message id is derived from the event that ended the run.
 //! - A waiting task always has a named reason.
 
+mod admission;
 mod approvals;
 mod asks;
 mod authority;
@@ -15,6 +16,7 @@ mod commands;
 mod completion;
 mod delivery;
 mod edits;
+mod handover;
 mod held_calls;
 mod io;
 mod job;
@@ -40,6 +42,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use approvals::Approvals;
 pub use edits::{CopyContinuation, DeletedTaskContinuation, RemovalContinuation, RestoreContinuation};
+pub use handover::{PendingHandover, SessionNote};
 pub use held_calls::{JudgedCall, RuleChange, WaitingCall};
 pub use io::{
     BranchFate, BudgetLimit, Effect, EffectId, EngineLimits, HookPolicy, Input, LaunchFailure, LaunchOrder, ProjectEnv,
@@ -158,6 +161,8 @@ struct TaskRuntime {
     created: u32,
     /// The Ask about the task limit is being written.
     is_asking_for_tasks: bool,
+    /// The Ask about its profile is being written.
+    is_asking_for_profile: bool,
 }
 
 impl TaskRuntime {

@@ -22,6 +22,8 @@ mod held_calls;
 mod merge_queue;
 #[path = "machine_tests/messages.rs"]
 mod messages;
+#[path = "machine_tests/profiles.rs"]
+mod profiles;
 #[path = "machine_tests/restores.rs"]
 mod restores;
 #[path = "machine_tests/rig.rs"]

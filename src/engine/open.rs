@@ -27,6 +27,7 @@ use crate::engine::permissions::{self as agent_permissions, Permissions};
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::queries::Queries;
 use crate::engine::secrets;
+use crate::engine::skills::SkillFolders;
 use crate::engine::tool_door::ToolDoor;
 use crate::engine::update::{Level, Notice};
 use crate::engine::work_queries::{LazyReader, WorkReader};
@@ -170,7 +171,10 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
         project: Some((project.path.clone(), RepoFiles::new(&project.path).agents())),
     };
     let mut machine = Machine::new(tree, project_env, limits, ids.clone());
-    machine.set_profiles(Profiles::load(&profile_folders, &settings.profile));
+    let profiles = Profiles::load(&profile_folders, &settings.profile);
+    let profile_faults = profiles.faults();
+    machine.set_profiles(profiles);
+    let skill_folders = SkillFolders { user: home.skills(), project: Some(project.path.clone()) };
     let secret_paths = SecretPaths::from_env().with_data_folder(&home, &folder).open(&project.path);
     let queries = Queries {
         home: home.clone(),
@@ -185,6 +189,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
     let ctx = Arc::new(EngineContext {
         project,
         profiles: profile_folders,
+        skills: skill_folders,
         secrets: secret_paths,
         protected_folders: home.guarded(),
         settings_files: queries.settings_files(),
@@ -233,6 +238,10 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
         if hold { Vec::new() } else { other_branch_notice(&ctx.project).into_iter().collect() };
     if warns_of_root {
         startup_notices.push(Notice { level: Level::Warning, text: secrets::ROOT_WARNING.to_owned(), task: None });
+    }
+    if !hold {
+        let notice = |fault: Fault| Notice { level: Level::Error, text: fault.to_string(), task: None };
+        startup_notices.extend(profile_faults.into_iter().map(notice));
     }
     let driver = Driver::new(machine, ctx, backends, lock, heads, recurring, startup_notices);
     tokio::spawn(async move {

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use crate::base::Fault;
 use crate::config::problem::Severity;
 use crate::config::profile::{Profile, ProfileProblem, ProfileProblemKind, Source, full_name, split_name};
-use crate::engine::snapshot::ProfileView;
+use crate::engine::snapshot::{BrokenProfile, ProfileView};
 use crate::git::repo_file::{self, Refusal, RepoFileError};
-use crate::model::task::DEFAULT_PROFILE;
+use crate::model::task::{DEFAULT_PROFILE, Overrides};
 pub use toolset::Toolset;
 
 /// How many files of a folder are read, and how long each may be.
@@ -42,6 +42,25 @@ pub struct UsableProfile {
     pub tools: Toolset,
 }
 
+impl UsableProfile {
+    /// Returns the profile with what a task changes of it.
+    pub fn with_overrides(&self, overrides: &Overrides) -> Self {
+        let mut changed = self.clone();
+        let profile = &mut changed.profile;
+        let Overrides { append, model, effort, max_turns } = overrides;
+        if let Some(model) = model {
+            profile.model = Some(model.clone()).filter(|model| !model.eq_ignore_ascii_case("inherit"));
+        }
+        profile.effort = effort.clone().or_else(|| profile.effort.take());
+        profile.max_turns = max_turns.or(profile.max_turns);
+        if let Some(append) = append {
+            let prompt = format!("{}\n\n{append}", profile.prompt);
+            prompt.trim().clone_into(&mut profile.prompt);
+        }
+        changed
+    }
+}
+
 /// A profile file, valid or not.
 #[derive(Clone, Debug)]
 pub struct ProfileEntry {
@@ -59,10 +78,49 @@ impl ProfileEntry {
     }
 }
 
+/// Who does new tasks for which nobody is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// This profile.
+    Profile(String),
+    /// Nobody until the user has chosen.
+    Ask,
+    /// The profile of the task above.
+    Inherit,
+}
+
+impl Selection {
+    /// Reads the value of the setting `profile`.
+    pub fn of(setting: &str) -> Self {
+        match setting.trim() {
+            "ask" => Self::Ask,
+            "inherit" => Self::Inherit,
+            name => Self::Profile(name.to_owned()),
+        }
+    }
+
+    /// Returns the value of the setting.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Profile(name) => name,
+            Self::Ask => "ask",
+            Self::Inherit => "inherit",
+        }
+    }
+
+    pub fn describe(&self) -> &str {
+        match self {
+            Self::Profile(name) => name,
+            Self::Ask => "ask (you choose for each task)",
+            Self::Inherit => "inherit (the profile of the task above)",
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Profiles {
     entries: Vec<ProfileEntry>,
-    default: String,
+    selection: Selection,
     folders: Option<ProfileFolders>,
 }
 
@@ -79,12 +137,13 @@ impl Profiles {
             let file = format!("the built-in profile {name}");
             entry(Source::BuiltIn, &file, name, Ok(text.as_bytes().to_vec()))
         });
-        Self { entries: entries.collect(), default: DEFAULT_PROFILE.to_owned(), folders: None }
+        Self { entries: entries.collect(), selection: Selection::of(DEFAULT_PROFILE), folders: None }
     }
 
-    /// Reads all folders. `default` is the profile of a task that names none.
+    /// Reads all folders. `default` is the setting `profile`: see [`Selection::of`].
     pub fn load(folders: &ProfileFolders, default: &str) -> Self {
-        let mut profiles = Self { default: default.to_owned(), folders: Some(folders.clone()), ..Self::built_in() };
+        let mut profiles =
+            Self { selection: Selection::of(default), folders: Some(folders.clone()), ..Self::built_in() };
         profiles.entries.extend(read_folder(Source::User, &folders.user, None));
         if let Some((top, folder)) = &folders.project {
             profiles.entries.extend(read_folder(Source::Project, folder, Some(top)));
@@ -97,17 +156,57 @@ impl Profiles {
         &self.entries
     }
 
-    /// Returns the profile for a new task. A bare name means the user's profile, then the built-in one, then the
+    #[cfg(test)]
+    pub fn with_selection(self, setting: &str) -> Self {
+        Self { selection: Selection::of(setting), ..self }
+    }
+
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// Returns the profile with this name. A bare name means the user's profile, then the built-in one, then the
     /// repository's: a repository cannot replace another profile.
-    pub fn choose(&self, name: Option<&str>) -> Result<&Profile, Fault> {
-        let name = name.unwrap_or(&self.default);
+    pub fn choose(&self, name: &str) -> Result<&Profile, Fault> {
+        match self.named(name) {
+            Some(entry) => usable(entry).map(|usable| &usable.profile),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    fn named(&self, name: &str) -> Option<&ProfileEntry> {
         let (source, bare) = split_name(name);
         let order = [Source::User, Source::BuiltIn, Source::Project];
         let mut sources = order.into_iter().filter(|found| source.is_none_or(|source| source == *found));
-        let found = sources.find_map(|source| self.find(source, bare));
-        match found {
-            Some(entry) => usable(entry).map(|usable| &usable.profile),
-            None => Err(self.unknown(name)),
+        sources.find_map(|source| self.find(source, bare))
+    }
+
+    /// Returns the full name of the profile of a new task below one with the profile `above`. `None` leaves the task
+    /// without a profile until the user has chosen.
+    pub fn of_new_task(&self, name: Option<&str>, above: Option<&str>) -> Result<Option<String>, Fault> {
+        match (name, &self.selection) {
+            (Some(name), _) => self.choose(name).map(|it| Some(it.full_name())),
+            (None, Selection::Profile(name)) => self.choose(name).map(|it| Some(it.full_name())),
+            (None, Selection::Inherit) => {
+                above.map(|above| self.by_full_name(above).map(|usable| usable.profile.full_name())).transpose()
+            }
+            (None, Selection::Ask) => Ok(None),
+        }
+    }
+
+    /// Returns the selected profile. `None` if there is none, or it cannot be used.
+    pub fn default_profile(&self) -> Option<&Profile> {
+        match &self.selection {
+            Selection::Profile(name) => self.named(name)?.read.as_ref().ok().map(|usable| &usable.profile),
+            Selection::Ask | Selection::Inherit => None,
+        }
+    }
+
+    /// Fails if the selected profile cannot be used.
+    pub fn check_selection(&self) -> Result<(), Fault> {
+        match &self.selection {
+            Selection::Profile(name) => self.choose(name).map(drop),
+            Selection::Ask | Selection::Inherit => Ok(()),
         }
     }
 
@@ -132,16 +231,50 @@ impl Profiles {
         }
     }
 
+    /// Returns what is wrong with the selection, and with each file that cannot be used.
+    pub fn faults(&self) -> Vec<Fault> {
+        let broken = self.entries.iter().filter_map(|entry| usable(entry).err());
+        let selection = self.check_selection().err();
+        let mut faults: Vec<Fault> = Vec::new();
+        for fault in selection.into_iter().chain(broken) {
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+        faults
+    }
+
     /// Returns the valid profiles, each with the shortest name that identifies it.
     pub fn views(&self) -> Vec<ProfileView> {
+        let default = self.default_profile().map(Profile::full_name);
         let usable = self.entries.iter().filter_map(|entry| Some((entry, entry.read.as_ref().ok()?)));
         let views = usable.map(|(entry, usable)| {
-            let chosen = self.choose(Some(&entry.name)).is_ok_and(|found| found.source == entry.source);
+            let chosen = self.choose(&entry.name).is_ok_and(|found| found.source == entry.source);
             let name = if chosen { entry.name.clone() } else { format!("{}:{}", entry.source, entry.name) };
-            let is_default = name == self.default;
-            ProfileView { name, description: usable.profile.description.clone(), is_default }
+            let is_default = default.as_ref().is_some_and(|default| *default == entry.full_name());
+            let profile = &usable.profile;
+            ProfileView {
+                name,
+                full_name: entry.full_name(),
+                label: profile.label.clone(),
+                description: profile.description.clone(),
+                model: profile.model.clone(),
+                backend: profile.backend.clone(),
+                mode: profile.permissions.map(|mode| mode.word().to_owned()),
+                tools: profile.tools.as_ref().map(Vec::len),
+                is_default,
+            }
         });
         views.collect()
+    }
+
+    /// Returns the profiles that cannot be used, each with its first error.
+    pub fn broken(&self) -> Vec<BrokenProfile> {
+        let broken = self.entries.iter().filter_map(|entry| {
+            let problem = entry.read.as_ref().err()?.first()?.to_string();
+            Some(BrokenProfile { full_name: entry.full_name(), problem })
+        });
+        broken.collect()
     }
 
     fn find(&self, source: Source, name: &str) -> Option<&ProfileEntry> {

@@ -31,7 +31,7 @@ impl Fixture {
 }
 
 fn chosen(profiles: &Profiles, name: &str) -> Result<String, String> {
-    profiles.choose(Some(name)).map(Profile::full_name).map_err(|fault| fault.to_string())
+    profiles.choose(name).map(Profile::full_name).map_err(|fault| fault.to_string())
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn the_built_in_profiles_are_valid_and_the_researcher_only_reads() {
     for gone in ["bash", "write_file", "edit_file", "background", "create_task", "send_message_to_project"] {
         assert!(!tools.allows(&crate::tools::names::wire(gone)), "{gone}");
     }
-    assert_eq!(profiles.choose(None).unwrap().full_name(), "engineer");
+    assert_eq!(profiles.default_profile().unwrap().full_name(), "engineer");
     assert!(profiles.by_full_name("reviewer").unwrap().tools.allows("mcp__mxd__bash"));
     assert!(!profiles.by_full_name("reviewer").unwrap().tools.allows("mcp__mxd__edit_file"));
 }
@@ -78,7 +78,7 @@ fn a_user_may_replace_a_profile_for_new_tasks_and_a_repository_may_not() {
 #[test]
 fn a_missing_or_broken_profile_is_an_error_with_its_file_and_has_no_fallback() {
     let fixture = fixture();
-    fixture.user("broken.md", "---\ntools: Bsh\n---\np");
+    fixture.user("broken.md", "---\ntools: Bsh\ndescription: d\n---\np");
     fixture.project("broken.md", "---\ndescription: fine\n---\n");
     let profiles = fixture.load();
     let error = chosen(&profiles, "nobody").unwrap_err();
@@ -96,8 +96,8 @@ fn a_missing_or_broken_profile_is_an_error_with_its_file_and_has_no_fallback() {
 #[test]
 fn duplicate_names_and_invalid_files_are_refused() {
     let fixture = fixture();
-    fixture.user("a.md", "---\nname: same\n---\np");
-    fixture.user("b.md", "---\nname: same\n---\np");
+    fixture.user("a.md", "---\nname: same\ndescription: d\n---\np");
+    fixture.user("b.md", "---\nname: same\ndescription: d\n---\np");
     fixture.user("README.md", "not a profile");
     fixture.user("notes.txt", "not a profile");
     std::fs::create_dir(fixture.folders.user.join("folder.md")).unwrap();
@@ -111,7 +111,7 @@ fn duplicate_names_and_invalid_files_are_refused() {
 #[test]
 fn a_link_must_not_lead_out_of_the_repository() {
     let fixture = fixture();
-    fixture.user("secret.md", "---\nsecret: x\n---\np");
+    fixture.user("secret.md", "---\nsecret: x\ndescription: d\n---\np");
     let link = fixture.top.join(".mxd/agents/link.md");
     std::os::unix::fs::symlink(fixture.folders.user.join("secret.md"), link).unwrap();
     let error = chosen(&fixture.load(), "link").unwrap_err();

@@ -63,12 +63,43 @@ pub struct ProjectView {
     /// Whether tasks may have the permission mode `bypass`.
     #[serde(default)]
     pub bypass: Bypass,
+    /// The profiles that cannot be used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken_profiles: Vec<BrokenProfile>,
+    /// Who does new tasks for which nobody is named: a name, `ask` or `inherit`.
+    #[serde(default)]
+    pub selection: String,
 }
 
+/// A profile whose file has an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct BrokenProfile {
+    pub full_name: String,
+    /// The first error, with file and line.
+    pub problem: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProfileView {
+    /// The shortest name that means this profile.
     pub name: String,
+    /// The name that a task stores.
+    #[serde(default)]
+    pub full_name: String,
+    /// What people see instead of the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     pub description: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    /// The permission mode that it sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// How many tools it allows by name. `None` for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<usize>,
     /// Whether a task that names no profile gets this one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_default: bool,
@@ -86,6 +117,8 @@ impl ProjectView {
             model: None,
             profiles: Vec::new(),
             bypass: Bypass::default(),
+            broken_profiles: Vec::new(),
+            selection: String::new(),
         }
     }
 

@@ -21,6 +21,7 @@ mod finish;
 mod fork_task_context;
 mod get_task;
 mod get_tree;
+mod hand_over;
 mod list_projects;
 mod projects;
 mod reorder_tasks;
@@ -35,6 +36,7 @@ mod submit_plan;
 mod testing;
 mod tree_text;
 mod update_task;
+mod use_skill;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +47,7 @@ pub use projects::{OtherProject, Projects};
 use crate::base::Fault;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::Outcome;
+use crate::engine::skills::Skill;
 use crate::engine::tools::control::{Done, DoneCheck, Yield};
 use crate::tools::{Call, CancelTokens, DuplicateTool, Handler, Registry, Reply, Tool, TypedTool};
 
@@ -59,13 +62,15 @@ pub struct Access {
     /// Whether it may create sub tasks. At the depth limit it may not, and lacks the tools for them.
     pub may_delegate: bool,
     pub finish: Arc<dyn DoneCheck>,
+    /// The skills that it may read. Without any, it lacks the tool for them.
+    pub skills: Arc<[Skill]>,
     /// The other projects of this machine. Only the root can reach them.
     pub projects: Option<Arc<dyn Projects>>,
 }
 
 /// Adds every tool that `access` allows, or none if a name is taken.
 pub fn add(registry: &mut Registry, access: Access) -> Result<(), DuplicateTool> {
-    let Access { port, is_root, may_delegate, finish, projects } = access;
+    let Access { port, is_root, may_delegate, finish, skills, projects } = access;
     let mut tools = vec![
         tool(Yield),
         tool(Done { check: Some(finish) }),
@@ -76,6 +81,9 @@ pub fn add(registry: &mut Registry, access: Access) -> Result<(), DuplicateTool>
         tool(search_tasks::SearchTasks(port.clone())),
         tool(submit_plan::SubmitPlan),
     ];
+    if !skills.is_empty() {
+        tools.push(tool(use_skill::UseSkill(skills)));
+    }
     if may_delegate {
         tools.extend([
             tool(create_task::CreateTask(port.clone())),
@@ -83,6 +91,7 @@ pub fn add(registry: &mut Registry, access: Access) -> Result<(), DuplicateTool>
             tool(reorder_tasks::ReorderTasks(port.clone())),
             tool(fork_task_context::ForkTaskContext(port.clone())),
             tool(stop_task::StopTask(port.clone())),
+            tool(hand_over::HandOver(port.clone())),
             tool(close_task::CloseTask(port.clone())),
             tool(reset_task::ResetTask(port.clone())),
             tool(delete_task::DeleteTask(port.clone())),

@@ -34,6 +34,7 @@ fn tools_that_more_agents_have_come_first_in_a_stable_order() {
         "reorder_tasks",
         "fork_task_context",
         "stop_task",
+        "hand_over",
         "close_task",
         "reset_task",
         "delete_task",

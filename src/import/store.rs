@@ -21,9 +21,6 @@ use crate::store::{Blobs, Sessions, StoreError, line, replace};
 
 /// The extra field of an imported node. It holds the origin.
 const MARK: &str = "imported";
-/// The profile of imported tasks.
-const PROFILE: &str = "engineer";
-
 /// The effect of an import on a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -155,7 +152,9 @@ fn in_order(foreign: &[ForeignSession]) -> Vec<&ForeignSession> {
 
 fn node(foreign: &ForeignSession, task: TaskId, parent: TaskId) -> TaskNode {
     let ended = foreign.items.last().map_or(foreign.started, |item| item.at);
-    let mut node = TaskNode::new(task, foreign.title.clone(), PROFILE, foreign.started);
+    let mut node = TaskNode::new(task, foreign.title.clone(), "", foreign.started);
+    // Nobody here had it yet: the first message binds it.
+    node.profile = None;
     node.description.clone_from(&foreign.description);
     node.status = Status::Closed;
     node.edited_by = EditedBy::User;
@@ -188,7 +187,8 @@ fn origin_task(
     }
     let root = tree.root_id();
     let task = task_of(origin, "", now);
-    let mut node = TaskNode::new(task, format!("Imported from {}", origin.name()), PROFILE, now);
+    let mut node = TaskNode::new(task, format!("Imported from {}", origin.name()), "", now);
+    node.profile = None;
     node.status = Status::Closed;
     node.edited_by = EditedBy::User;
     node.parent = Some(root);

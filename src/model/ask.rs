@@ -26,7 +26,12 @@ pub enum Subject {
     /// A task could not be launched.
     LaunchFailed(LaunchProblem),
     /// The model API kept failing.
-    RetriesExhausted,
+    RetriesExhausted {
+        /// The auth group whose credential has no quota or is rejected. Every task of the group has the same problem, so
+        /// one answer counts for all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        group: Option<String>,
+    },
     /// A budget is spent, or cannot be enforced.
     Budget {
         #[serde(default)]
@@ -58,6 +63,12 @@ pub enum Subject {
     TaskLimit,
     /// The repository, or another project, requests something that the user has not allowed.
     Approval { approval: Approval },
+    /// A task has no profile, or its profile cannot be used.
+    Bind {
+        /// Why its profile cannot be used. `None` if it has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<LaunchProblem>,
+    },
 }
 
 /// The kind of an Ask, without its facts. Decides glyph and order, never how the answer is handled.
@@ -79,6 +90,7 @@ pub enum AskKind {
     CheckFailed,
     TaskLimit,
     Approval,
+    Bind,
 }
 
 impl Subject {
@@ -88,7 +100,7 @@ impl Subject {
             Self::Permission(_) => AskKind::Permission,
             Self::Plan(_) => AskKind::Plan,
             Self::LaunchFailed(_) => AskKind::LaunchFailed,
-            Self::RetriesExhausted => AskKind::RetriesExhausted,
+            Self::RetriesExhausted { .. } => AskKind::RetriesExhausted,
             Self::Budget { .. } => AskKind::Budget,
             Self::Loop => AskKind::Loop,
             Self::TurnLimit => AskKind::TurnLimit,
@@ -100,6 +112,7 @@ impl Subject {
             Self::CheckFailed => AskKind::CheckFailed,
             Self::TaskLimit => AskKind::TaskLimit,
             Self::Approval { .. } => AskKind::Approval,
+            Self::Bind { .. } => AskKind::Bind,
         }
     }
 }
@@ -129,7 +142,8 @@ impl AskKind {
             | Self::McpApproval
             | Self::Review
             | Self::TaskLimit
-            | Self::Approval => false,
+            | Self::Approval
+            | Self::Bind => false,
         }
     }
 }
@@ -232,6 +246,14 @@ pub enum AskReply {
 impl Ask {
     pub fn kind(&self) -> AskKind {
         self.subject.kind()
+    }
+
+    /// Returns the auth group whose failure it is about. Questions about the same group are one question.
+    pub fn failed_group(&self) -> Option<&str> {
+        match &self.subject {
+            Subject::RetriesExhausted { group } => group.as_deref(),
+            _ => None,
+        }
     }
 
     pub fn choice(&self, id: &ChoiceId) -> Option<&Choice> {

@@ -251,6 +251,7 @@ bodies! {
     CompactStarted(CompactStarted) = "compact_started", Conversation;
     CompactMarker(CompactMarker) = "compact_marker", Conversation;
     ForkMarker(ForkMarker) = "fork_marker", Conversation;
+    HandedOver(HandedOver) = "handed_over", Lifecycle;
     RunStarted(RunStarted) = "run_started", Lifecycle;
     RunEnded(RunEnded) = "run_ended", Lifecycle;
     DoneNotified(DoneNotified) = "done_notified", Lifecycle;

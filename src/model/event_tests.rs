@@ -34,6 +34,10 @@ const GOLDEN: &[(&str, &str)] = &[
         r#"{"summary":"So far","tokens_before":9,"tokens_after":2,"carry":{"usage":{"by_model":{}},"messages":[],"asks":[],"turns":{"ended":0},"background":[],"activity":{}}}"#,
     ),
     ("fork_marker", r#"{"source":"ID","source_event":"ID","title":"t","description":"d"}"#),
+    (
+        "handed_over",
+        r#"{"from":"engineer","to":"user:scout","by":"user","author":"session","facts":{"ahead":1,"behind":0,"uncommitted":0,"open_asks":0,"unread":0,"cost":0},"carry":{"usage":{"by_model":{}},"messages":[],"asks":[],"turns":{"ended":0},"background":[],"activity":{}}}"#,
+    ),
     ("run_started", r#"{"shape":"pending_yield","profile":"engineer","model":"m-1"}"#),
     ("run_ended", r#"{"exit":{"interrupted":{"provider":"overloaded"}}}"#),
     ("done_notified", r#"{"verdict":"passed","result":"All green"}"#),

@@ -1,6 +1,6 @@
 //! Folds: state computed from events, applied one by one. Live and replayed state use the same code.
 //!
-//! A fold is applied to the events of the active chain, in order. Three events cut that chain, and every fold treats
+//! A fold is applied to the events of the active chain, in order. Four events cut that chain, and every fold treats
 //! them alike. After `compact_marker` and `head_moved` the state is what the event carries, so that costs stay spent
 //! and messages stay sent although their events are out of reach. After `fork_marker` it is empty, because costs,
 //! messages and Asks belong to the source; only the shell's folder is part of the conversation.
@@ -45,8 +45,9 @@ pub use turns::{LastExit, LastTurn, OpenCall, Turns};
 pub use usage::{ContextSize, ModelTotals, UsageTotals};
 pub use work::WorkState;
 
+use crate::base::EventId;
 use crate::model::ask::Ask;
-use crate::model::event::{Body, CompactMarker, Event, Exit, InterruptReason, TaskChanged};
+use crate::model::event::{Body, CompactMarker, Event, Exit, HandedOver, InterruptReason, TaskChanged};
 use crate::model::message::Message;
 
 /// The folded state of a session.
@@ -75,6 +76,22 @@ pub struct SessionState {
     pub cwd: ShellCwd,
     #[serde(skip_serializing_if = "BackendState::is_empty")]
     pub backend: BackendState,
+    /// The new profile of a hand-over that the tree may not have yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handed_to: Option<String>,
+    /// The parts of the session that belong to earlier profiles, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<RetiredPart>,
+}
+
+/// A part of a session that a hand-over retired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetiredPart {
+    /// The full name of the profile that had the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The event of the hand-over. Turns and messages before it are retired.
+    pub until: EventId,
 }
 
 impl SessionState {
@@ -182,7 +199,9 @@ impl SessionState {
                 self.work.on_conversation_continued();
             }
             Body::ForkMarker(_) => self.fork(),
+            Body::HandedOver(handed) => *self = Self::after_handover(handed, event.id),
             Body::TaskChanged(TaskChanged::Removed) => self.work.on_task_removed(),
+            Body::TaskChanged(TaskChanged::Set { node }) if node.profile == self.handed_to => self.handed_to = None,
             Body::RunStarted(_)
             | Body::BudgetExceeded(_)
             | Body::Error(_)
@@ -204,6 +223,30 @@ impl SessionState {
         let (decisions, held_calls) = (PendingDecisions::default(), HeldCalls::default());
         let backend = BackendState::default();
         Self { usage, decisions, held_calls, turns, work, backend, ..(**carry).clone() }
+    }
+
+    /// Returns the state after a hand-over: the conversation is gone, and what belongs to the task stays.
+    fn after_handover(handed: &HandedOver, at: EventId) -> Self {
+        let carry = &handed.carry;
+        let usage = UsageTotals { breakdown: ContextBreakdown::default(), ..carry.usage.clone() };
+        let work = WorkState { rewound: None, ..carry.work.clone() };
+        let grants = Grants { turns: None, ..carry.grants.clone() };
+        let mut retired = carry.retired.clone();
+        retired.push(RetiredPart { profile: handed.from.clone(), until: at });
+        Self {
+            usage,
+            grants,
+            retired,
+            turns: carry.turns.after_handover(),
+            work,
+            decisions: PendingDecisions::default(),
+            held_calls: HeldCalls::default(),
+            // The program's own session is never continued.
+            backend: BackendState::default(),
+            cwd: ShellCwd::default(),
+            handed_to: Some(handed.to.clone()),
+            ..(**carry).clone()
+        }
     }
 
     /// Drops the state of the source. The copied conversation has the same size, and its calls are still open.

@@ -157,6 +157,11 @@ pub enum MessageSource {
     Interrupt,
     /// A notice of Matrix: a limit was reached, work repeats itself, a folder was rebuilt.
     Notice,
+    /// What the profile that had the task before leaves to the one that takes it over.
+    Handover {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+    },
 }
 
 impl MessageSource {
@@ -173,7 +178,8 @@ impl MessageSource {
             | Self::CrossProject { .. }
             | Self::BackgroundComplete { .. }
             | Self::Compact
-            | Self::Notice => true,
+            | Self::Notice
+            | Self::Handover { .. } => true,
             Self::UserMessageForwarded { .. }
             | Self::TreeChange { .. }
             | Self::WorkContext
@@ -185,7 +191,7 @@ impl MessageSource {
     /// Returns true if it also wakes an agent whose task has ended. The end of a process matters only to a working
     /// agent.
     pub fn reopens(&self) -> bool {
-        self.wakes() && !matches!(self, Self::BackgroundComplete { .. })
+        self.wakes() && !matches!(self, Self::BackgroundComplete { .. } | Self::Handover { .. })
     }
 
     /// Returns true if the user sent it, in words or with a key.

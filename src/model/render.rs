@@ -74,6 +74,13 @@ pub fn render(message: &Message) -> Option<String> {
         MessageSource::CompactedResume => Tag::open("compacted_resume").with("at", &at),
         MessageSource::Interrupt => Tag::open("interrupt").with("at", &at),
         MessageSource::Notice => Tag::open("notice").with("at", &at),
+        MessageSource::Handover { from } => {
+            let tag = Tag::open("handover").with("at", &at);
+            match from {
+                Some(from) => tag.with("from", from),
+                None => tag,
+            }
+        }
         MessageSource::Compact => return None,
     };
     Some(tag.around(&message.body))

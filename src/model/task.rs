@@ -138,6 +138,53 @@ pub struct TaskResult {
     pub at: Timestamp,
 }
 
+/// What a task changes of its profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Overrides {
+    /// Text behind the profile's prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub append: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u64>,
+}
+
+impl Overrides {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns these with the fields that are set in `changes`. An empty text removes a field.
+    pub fn with(&self, changes: &Self) -> Self {
+        let text = |old: &Option<String>, new: &Option<String>| match new {
+            Some(new) if new.trim().is_empty() => None,
+            Some(new) => Some(new.trim().to_owned()),
+            None => old.clone(),
+        };
+        Self {
+            append: text(&self.append, &changes.append),
+            model: text(&self.model, &changes.model),
+            effort: text(&self.effort, &changes.effort),
+            max_turns: changes.max_turns.or(self.max_turns).filter(|turns| *turns > 0),
+        }
+    }
+
+    /// Describes them in a few words: "model haiku, 20 turns".
+    pub fn describe(&self) -> String {
+        let parts = [
+            self.model.as_ref().map(|model| format!("model {model}")),
+            self.effort.as_ref().map(|effort| format!("effort {effort}")),
+            self.max_turns.map(|turns| format!("{turns} turns")),
+            self.append.as_ref().map(|_| "added instructions".to_owned()),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// A node of the tree. Costs, tokens and pending counts are not here: they are folds over the session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskNode {
@@ -184,8 +231,13 @@ pub struct TaskNode {
     pub last_recurring_run: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colour: Option<Colour>,
-    /// The profile, fixed at creation.
-    pub profile: String,
+    /// The profile by its full name. It changes only by a hand-over. `None` until somebody chooses one: nothing is sent to
+    /// a model before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What differs from the profile.
+    #[serde(default, skip_serializing_if = "Overrides::is_empty")]
+    pub overrides: Overrides,
     /// The task is an unfinished fork of another one. If this is set when the project is opened, the fork is undone.
     #[serde(rename = "half_made", default, skip_serializing_if = "std::ops::Not::not")]
     pub unfinished_fork: bool,
@@ -211,7 +263,12 @@ pub struct TaskNode {
 impl TaskNode {
     /// Returns the profile, if it is not the default one.
     pub fn non_default_profile(&self) -> Option<&str> {
-        Some(self.profile.as_str()).filter(|profile| ![ROOT_PROFILE, DEFAULT_PROFILE].contains(profile))
+        self.profile.as_deref().filter(|profile| ![ROOT_PROFILE, DEFAULT_PROFILE].contains(profile))
+    }
+
+    /// Returns true if it only groups other tasks and never has an agent.
+    pub fn is_folder(&self) -> bool {
+        self.extra.get("imported").is_some_and(|mark| mark.get("shelf").is_some())
     }
 
     /// Returns the shortest name that commands take: the number, or the start of the id for a task without one.
@@ -247,7 +304,8 @@ impl TaskNode {
             recurring: Recurring::None,
             last_recurring_run: None,
             colour: None,
-            profile: profile.into(),
+            profile: Some(profile.into()),
+            overrides: Overrides::default(),
             unfinished_fork: false,
             starting: false,
             woken_from: None,

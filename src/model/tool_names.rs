@@ -21,6 +21,7 @@ pub const EDIT_FILE: &str = "edit_file";
 pub const FORK_TASK_CONTEXT: &str = "fork_task_context";
 pub const GET_TASK: &str = "get_task";
 pub const GET_TREE: &str = "get_tree";
+pub const HAND_OVER: &str = "hand_over";
 pub const LIST_FILES: &str = "list_files";
 pub const LIST_PROJECTS: &str = "list_projects";
 pub const READ_FILE: &str = "read_file";
@@ -34,6 +35,7 @@ pub const SEND_MESSAGE_TO_PROJECT: &str = "send_message_to_project";
 pub const STOP_TASK: &str = "stop_task";
 pub const SUBMIT_PLAN: &str = "submit_plan";
 pub const UPDATE_TASK: &str = "update_task";
+pub const USE_SKILL: &str = "use_skill";
 pub const WRITE_FILE: &str = "write_file";
 pub const YIELD: &str = "yield";
 
@@ -50,6 +52,7 @@ pub const ALL: [&str; 26] = [
     FORK_TASK_CONTEXT,
     GET_TASK,
     GET_TREE,
+    HAND_OVER,
     LIST_FILES,
     LIST_PROJECTS,
     READ_FILE,
@@ -63,13 +66,15 @@ pub const ALL: [&str; 26] = [
     STOP_TASK,
     SUBMIT_PLAN,
     UPDATE_TASK,
+    USE_SKILL,
     WRITE_FILE,
     YIELD,
 ];
 
 /// The built-in tools without side effects. Running one again is harmless. (The claims of external servers are not
 /// trusted.)
-pub const READ_ONLY: [&str; 7] = [GET_TASK, GET_TREE, LIST_FILES, LIST_PROJECTS, READ_FILE, SEARCH, SEARCH_TASKS];
+pub const READ_ONLY: [&str; 8] =
+    [GET_TASK, GET_TREE, LIST_FILES, LIST_PROJECTS, READ_FILE, SEARCH, SEARCH_TASKS, USE_SKILL];
 
 /// Earlier names of the built-in tools, and names that models expect, with the current ones.
 const ALIASES: &[(&str, &str)] = &[

@@ -121,6 +121,8 @@ fn own(tool: &str, input: &Input<'_>) -> String {
         names::DELETE_TASK => format!("deletes {}", input.task("task")),
         names::RESET_TASK => format!("resets {}", input.task("task")),
         names::STOP_TASK => format!("stops {}", input.task("task")),
+        names::HAND_OVER => format!("hands {} over to {}", input.task("task"), input.text("profile")),
+        names::USE_SKILL => format!("reads the skill {}", input.text("name")),
         names::REORDER_TASKS => "reorders its subtasks".to_owned(),
         names::FORK_TASK_CONTEXT => format!("copies its conversation to {}", input.task("task")),
         names::SEND_MESSAGE => format!("writes to {}: {}", input.task("task"), input.first_line("message")),

@@ -101,6 +101,7 @@ pub(super) const OWN_TOOLS: [&str; 19] = [
     "fork_task_context",
     "get_task",
     "get_tree",
+    "hand_over",
     "list_projects",
     "reorder_tasks",
     "reset_task",
@@ -111,4 +112,5 @@ pub(super) const OWN_TOOLS: [&str; 19] = [
     "stop_task",
     "submit_plan",
     "update_task",
+    "use_skill",
 ];

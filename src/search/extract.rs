@@ -22,7 +22,8 @@ pub fn searchable_text<'a>(event: &'a Event, blobs: &Blobs) -> Option<(HitKind, 
             | MessageSource::TaskMessage { .. }
             | MessageSource::CrossProject { .. }
             | MessageSource::BackgroundComplete { .. }
-            | MessageSource::Notice => (HitKind::Message, Cow::Borrowed(&message.body)),
+            | MessageSource::Notice
+            | MessageSource::Handover { .. } => (HitKind::Message, Cow::Borrowed(&message.body)),
             MessageSource::TaskComplete { .. } => (HitKind::Result, Cow::Borrowed(&message.body)),
             MessageSource::ClarifyResponse { .. } => (HitKind::Answer, Cow::Borrowed(&message.body)),
             MessageSource::UserMessageForwarded { .. }

@@ -55,6 +55,7 @@ pub fn repeat(command: &Command) -> Repeat {
         Command::Message { .. }
         | Command::Ask { .. }
         | Command::Create { .. }
+        | Command::HandOverTask { .. }
         | Command::Close { .. }
         | Command::Delete { .. }
         | Command::Reset { .. }

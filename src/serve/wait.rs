@@ -138,6 +138,7 @@ impl TurnWatch {
             | Body::CompactStarted(_)
             | Body::CompactMarker(_)
             | Body::ForkMarker(_)
+            | Body::HandedOver(_)
             | Body::RunStarted(_)
             | Body::DoneNotified(_)
             | Body::AskRaised(_)

@@ -191,6 +191,11 @@ pub fn active(mut walk: Walk<'_>, keep: Lines) -> io::Result<ActiveChain> {
                 chain.push(link, keep);
                 window = Some(Window { outside: chain.events.len(), closed: false });
             }
+            // Everything before it is retired.
+            (None, Body::HandedOver(_)) => {
+                chain.push(link, keep);
+                break;
+            }
             (None, _) | (Some(_), Body::Message(_)) => chain.push(link, keep),
             (Some(window), Body::CompactStarted(_)) => {
                 window.closed = true;
@@ -199,7 +204,7 @@ pub fn active(mut walk: Walk<'_>, keep: Lines) -> io::Result<ActiveChain> {
                 break;
             }
             // Another marker comes first: the current one has no start.
-            (Some(_), Body::CompactMarker(_)) => break,
+            (Some(_), Body::CompactMarker(_) | Body::HandedOver(_)) => break,
             (Some(_), _) => {}
         }
     }

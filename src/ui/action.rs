@@ -201,6 +201,7 @@ actions! {
     Settings "settings" [Anywhere] ["g s"] 0 "settings", "Change theme, model, budget and notifications";
     ChooseModel "choose_model" [Anywhere] [] 0 "model", "Choose the model of new tasks";
     ChooseTheme "choose_theme" [Anywhere] [] 0 "theme", "Choose the theme";
+    Profiles "profiles" [Anywhere] ["g o"] 0 "profiles", "Choose who does new tasks, and see all profiles";
     SetUp "set_up" [Anywhere] [] 0 "set up", "Set up provider, key, model and budget";
     Projects "projects" [Anywhere] ["g p"] 0 "projects", "Switch to another project";
     ThirdColumn "third_column" [Anywhere] ["g 3" "\\"] 0 "third column", "Show or hide the third column of a wide screen";
@@ -241,6 +242,7 @@ actions! {
     UnfoldAll "unfold_all" [Tree Transcript Diff] ["z R"] 0 "unfold all", "Unfold everything";
     Rename "rename" [Tree] ["r"] 30 "rename", "Rename the task";
     Describe "describe" [Tree Page] ["e"] 28 "describe", "Edit the description in $EDITOR";
+    HandOver "hand_over" [Tree] ["H"] 0 "hand over", "Give the task to another profile";
     MoveTask "move_task" [Tree] ["M"] 0 "move", "Move the task under another task";
     MoveUp "move_up" [Tree] ["K" "shift-up"] 0 "move up", "Move the task up";
     MoveDown "move_down" [Tree] ["J" "shift-down"] 0 "move down", "Move the task down";

@@ -187,6 +187,8 @@ pub enum Setting {
     NotifyBell(bool),
     Mouse(bool),
     TaskModel(String),
+    /// Who does new tasks.
+    Profile(String),
 }
 
 impl Setting {
@@ -198,6 +200,7 @@ impl Setting {
             Self::NotifyBell(on) => (Layer::Global, "notify.bell", Some(on.to_string())),
             Self::Mouse(on) => (Layer::Global, "mouse", Some(on.to_string())),
             Self::TaskModel(model) => (Layer::Local, "model", Some(model.clone())),
+            Self::Profile(name) => (Layer::Local, "profile", Some(name.clone())),
             Self::ProjectBudget(budget) => {
                 (Layer::Local, "budgetUsd", budget.map(|budget| (budget.0 as f64 / 1_000_000.0).to_string()))
             }

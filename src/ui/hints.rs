@@ -200,7 +200,10 @@ fn label(action: Action, model: &Model) -> Option<&'static str> {
             | ChooserAction::Mode(..)
             | ChooserAction::Theme(_)
             | ChooserAction::Model(_)
+            | ChooserAction::Select(_)
             | ChooserAction::Profile(_) => "select",
+            ChooserAction::BrokenProfile(_) => "show",
+            ChooserAction::HandOver { .. } => "hand over",
             ChooserAction::Notice(Some(_)) => "go to task",
             ChooserAction::Notice(None) => "close",
             ChooserAction::AnswerWith(..) => "answer",

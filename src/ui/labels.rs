@@ -173,7 +173,7 @@ pub fn ask_subject(subject: &Subject) -> &'static str {
         Subject::Permission(_) => "permission",
         Subject::Plan(_) => "plan",
         Subject::LaunchFailed(_) => "start failed",
-        Subject::RetriesExhausted => "provider error",
+        Subject::RetriesExhausted { .. } => "provider error",
         Subject::Budget { cause: BudgetCause::Spent, .. } => "budget spent",
         Subject::Budget { cause: BudgetCause::Unpriced, .. } => "unknown price",
         Subject::Loop => "loop",
@@ -186,6 +186,8 @@ pub fn ask_subject(subject: &Subject) -> &'static str {
         Subject::Review => "review",
         Subject::TaskLimit => "task limit",
         Subject::Approval { .. } => "needs approval",
+        Subject::Bind { problem: None } => "needs a profile",
+        Subject::Bind { problem: Some(_) } => "profile unusable",
         Subject::CheckFailed => "verify failed",
     }
 }

@@ -95,9 +95,11 @@ fn profile_is_selected_from_a_filtered_list() {
     let mut snapshot = crate::ui::testing::snapshot();
     snapshot.project.profiles = [("engineer", "Builds"), ("reviewer", "Judges"), ("project:scout", "Looks")]
         .map(|(name, description)| ProfileView {
+            full_name: name.to_owned(),
             name: name.to_owned(),
             description: description.to_owned(),
             is_default: name == "engineer",
+            ..ProfileView::default()
         })
         .to_vec();
     let mut screen = Screen::of(120, 40, snapshot);

@@ -211,6 +211,8 @@ pub fn snapshot(ids: &IdSource) -> Snapshot {
         model: None,
         profiles: Vec::new(),
         bypass: mxd::permit::Bypass::default(),
+        broken_profiles: Vec::new(),
+        selection: String::new(),
     };
     let id = root.id;
     let tasks = vec![TaskView::of(TaskNode { status: Status::Passed, ..root })];

@@ -176,7 +176,7 @@ pub async fn run(store: &Store, task: TaskId, root: &Path, data: &Path, provider
     let config = SessionConfig {
         model: "bench".to_owned(),
         wire: Wire::Anthropic,
-        system: mxd::agent::prompt::system(""),
+        system: mxd::agent::prompt::system(mxd::config::profile::SystemPrompt::Add, "", ""),
         max_output: 8_000,
         ..SessionConfig::default()
     };

@@ -146,6 +146,10 @@ mod permit_oracle;
 #[cfg(test)]
 mod profiles;
 #[cfg(test)]
+mod profiles_choice;
+#[cfg(test)]
+mod profiles_shapes;
+#[cfg(test)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod proof;
 #[cfg(test)]

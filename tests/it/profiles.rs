@@ -183,7 +183,7 @@ fn agents_lists_and_checks_them() {
     for said in [
         "user:mine",
         "model opus; budget $2.00",
-        "error: .mxd/agents/bad.md:1: a profile starts with a line ---",
+        "error: .mxd/agents/bad.md:1: the file must start with a line ---",
         "warning: .mxd/agents/reviewer.md:3: the tool WebFetch does not exist here",
         "\"reviewer\" is also the name of a built-in profile",
     ] {

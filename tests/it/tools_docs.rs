@@ -29,7 +29,15 @@ fn everything() -> Registry {
     let port = AgentPort::new(task, mpsc::unbounded_channel().0);
     let finish = Arc::new(EngineDoneCheck::new(port.clone(), None));
     let mut registry = Registry::builtin();
-    let access = Access { port, is_root: true, may_delegate: true, finish, projects: Some(Arc::new(NoProjects)) };
+    let skill = mxd::engine::skills::Skill {
+        name: "release-notes".to_owned(),
+        description: "Writes release notes".to_owned(),
+        source: mxd::config::profile::Source::Project,
+        folder: "skills/release-notes".into(),
+        text: "Read the log.".to_owned(),
+    };
+    let (skills, projects) = (Arc::new([skill]), Some(Arc::new(NoProjects) as Arc<_>));
+    let access = Access { port, is_root: true, may_delegate: true, finish, skills, projects };
     add(&mut registry, access).unwrap();
     registry
 }

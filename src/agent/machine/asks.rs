@@ -43,7 +43,7 @@ impl AskCause {
     /// Returns the cause of an Ask that a run raised, or `None` for other Asks.
     pub(in crate::agent) fn of(ask: &Ask) -> Option<Self> {
         match &ask.subject {
-            Subject::RetriesExhausted => Some(Self::Provider),
+            Subject::RetriesExhausted { .. } => Some(Self::Provider),
             Subject::ModelStopped => Some(Self::Stopped),
             Subject::Budget { cause: BudgetCause::Spent, .. } => Some(Self::Budget),
             Subject::Budget { cause: BudgetCause::Unpriced, .. } => Some(Self::Price),
@@ -59,13 +59,14 @@ impl AskCause {
             | Subject::McpApproval { .. }
             | Subject::Review
             | Subject::TaskLimit
-            | Subject::Approval { .. } => None,
+            | Subject::Approval { .. }
+            | Subject::Bind { .. } => None,
         }
     }
 
     fn subject(self) -> Subject {
         match self {
-            Self::Provider => Subject::RetriesExhausted,
+            Self::Provider => Subject::RetriesExhausted { group: None },
             Self::Stopped => Subject::ModelStopped,
             Self::Budget => Subject::Budget { cause: BudgetCause::Spent, exceeded: None },
             Self::Price => Subject::Budget { cause: BudgetCause::Unpriced, exceeded: None },
@@ -207,9 +208,9 @@ impl Machine {
     /// Lifts the limit that an Ask was about. Returns the grant to store, if it must outlive this run.
     fn lift_limit(&mut self, ask: AskId, cause: AskCause) -> Option<Body> {
         let grant = match cause {
-            AskCause::TurnLimit => {
-                Some(Grant::Turns { up_to: self.state.turns.ended.saturating_add(self.limits.max_turns.unwrap_or(0)) })
-            }
+            AskCause::TurnLimit => Some(Grant::Turns {
+                up_to: self.state.turns.of_profile().saturating_add(self.limits.max_turns.unwrap_or(0)),
+            }),
             AskCause::Price => Some(Grant::Unpriced { model: self.model().to_owned() }),
             // Allows one request. Until that is answered, the stored answer to the Ask is the record of it.
             AskCause::Budget => {

@@ -7,6 +7,7 @@ use crate::agent::machine::asks::AskCause;
 use crate::agent::machine::{AfterSave, Machine, Phase, Purpose, asks, remedies};
 use crate::base::{Timestamp, TurnId};
 use crate::model::Usage;
+use crate::model::ask::Subject;
 use crate::model::event::{AssistantText, Attempt, Body, CompactTrigger, ErrorNote, StopReason, TurnEnded};
 use crate::provider::retry::{self, Decision};
 use crate::provider::{ApiError, ErrorClass};
@@ -97,6 +98,13 @@ impl Machine {
                 let detail = format!("{error}\n{}", asks::ANOTHER_MODEL);
                 let mut ask = self.new_ask(cause, &question, &detail);
                 ask.choices.splice(0..0, remedies::for_error(error.class, self.model(), &self.limits.catalogue));
+                let is_account = matches!(error.class, ErrorClass::Auth | ErrorClass::Credit);
+                if let (true, AskCause::Provider) = (is_account, cause) {
+                    ask.subject = Subject::RetriesExhausted { group: self.limits.auth_group.clone() };
+                    // Before the choice to stop, which is the last one.
+                    let at = ask.choices.len().saturating_sub(1);
+                    ask.choices.splice(at..at, remedies::for_account(&self.limits.elsewhere));
+                }
                 self.raise(bodies, cause, ask);
             }
         }

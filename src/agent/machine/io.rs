@@ -29,6 +29,8 @@ pub struct Limits {
     /// Whether the provider can count tokens exactly.
     pub can_count: bool,
     pub max_turns: Option<u64>,
+    /// The profiles that use another auth group.
+    pub elsewhere: Vec<String>,
     /// Whether money has to be reserved before each request.
     pub budgeted: bool,
 }

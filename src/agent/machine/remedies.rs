@@ -6,6 +6,8 @@ use crate::provider::{Catalogue, ErrorClass};
 
 /// Number of models that are offered in place of an unknown one. With the other choices, all have a digit.
 const MODELS: usize = 5;
+/// Number of profiles that are offered in place of one whose account cannot be used.
+const PROFILES: usize = 5;
 
 /// Returns the choices that fix a failed request.
 pub(super) fn for_error(class: ErrorClass, model: &str, catalogue: &Catalogue) -> Vec<Choice> {
@@ -28,6 +30,12 @@ pub(super) fn for_error(class: ErrorClass, model: &str, catalogue: &Catalogue) -
         | ErrorClass::Refused
         | ErrorClass::Cancelled => Vec::new(),
     }
+}
+
+/// Returns the choices for an account that cannot be used: profiles that use another one.
+pub(super) fn for_account(elsewhere: &[String]) -> Vec<Choice> {
+    let offer = |name: &String| Choice::new(ChoiceId::Profile(name.clone()), format!("Hand over to {name}"));
+    elsewhere.iter().take(PROFILES).map(offer).collect()
 }
 
 /// Returns amounts by which a spent budget can be raised: half of it, all of it, and five times as much, rounded.

@@ -156,7 +156,8 @@ impl Screen {
             | Setting::ProjectBudget(_)
             | Setting::NotifyDesktop(_)
             | Setting::NotifyBell(_)
-            | Setting::TaskModel(_) => {}
+            | Setting::TaskModel(_)
+            | Setting::Profile(_) => {}
         }
     }
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use super::{Finding, Level};
 use crate::base::text;
+use crate::cli::agents;
 use crate::cli::locate::{ProjectLocator, shell_word};
+use crate::cli::skill;
 use crate::cli::ui_checks;
 use crate::config::Settings;
 use crate::config::paths::Home;
@@ -15,7 +17,9 @@ use crate::config::settings::Transport;
 use crate::config::{Layer, LayerFile, Problem, ProblemKind, Server, ServerState, Severity, holds_secret};
 use crate::engine::backend::outside::Program;
 use crate::engine::backend::registry::{choose, plain_name, programs};
+use crate::engine::profiles::Profiles;
 use crate::engine::settings_files;
+use crate::engine::skills;
 use crate::outside::locate::Login;
 
 pub(super) fn files(here: &ProjectLocator, home: &Home) -> Vec<Finding> {
@@ -55,6 +59,38 @@ pub(super) fn files(here: &ProjectLocator, home: &Home) -> Vec<Finding> {
         findings.push(Finding::ok("settings", text));
     }
     findings
+}
+
+/// Reports profiles that cannot be used, and the warnings of the others.
+pub(super) fn profiles(here: &ProjectLocator, home: &Home, selected: &str) -> Vec<Finding> {
+    let profiles = Profiles::load(&agents::folders(here, home), selected);
+    let mut findings = Vec::new();
+    if let Err(fault) = profiles.check_selection() {
+        let text = format!("new tasks cannot start: {}", fault.message);
+        findings.push(Finding::error("profiles", text).run("mxd agents use NAME"));
+    }
+    for entry in profiles.entries() {
+        let errors = entry.read.as_ref().err().into_iter().flatten();
+        findings.extend(errors.map(|error| {
+            Finding::error("profiles", error.to_string()).advise("fix the file in an editor").run("mxd agents")
+        }));
+        findings.extend(entry.warnings.iter().map(|warning| Finding::warning("profiles", warning.to_string())));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("profiles", text::count(profiles.entries().len(), "profile", "profiles")));
+    }
+    findings
+}
+
+/// Reports skills that cannot be used.
+pub(super) fn skills(here: &ProjectLocator, home: &Home) -> Vec<Finding> {
+    let entries = skills::load(&skill::folders(here, home));
+    let problem = |entry: &skills::SkillEntry| {
+        let reason = entry.read.as_ref().err()?;
+        let text = format!("{}: {reason}", entry.file.display());
+        Some(Finding::warning("skills", text).advise("fix the file in an editor").run("mxd skill check"))
+    };
+    entries.iter().filter_map(problem).collect()
 }
 
 fn judge(layer: Layer, problem: &Problem) -> Finding {

@@ -142,6 +142,7 @@ fn part_kind(body: Body, blobs: &Blobs<'_>) -> Option<PartKind> {
             MessageSource::WorkContext
             | MessageSource::CompactedResume
             | MessageSource::TreeChange { .. }
+            | MessageSource::Handover { .. }
             | MessageSource::Notice => folded(head, &message.body),
             ref from @ (MessageSource::User
             | MessageSource::Begin

@@ -64,6 +64,10 @@ pub fn describe(body: &Body) -> (String, String) {
         Body::ForkMarker(marker) => {
             (format!("forked from {}: {}", marker.source, marker.title), marker.description.clone())
         }
+        Body::HandedOver(handed) => {
+            let from = handed.from.as_deref().unwrap_or("nobody");
+            short(&format!("handed over from {from}, retired, to {}", handed.to))
+        }
         Body::RunStarted(run) => short(&format!("run started: {} on {}", run.profile, run.model)),
         Body::RunEnded(run) => short(&format!("run ended: {}", exit(&run.exit))),
         Body::DoneNotified(done) => (format!("done: {}", verdict(done.verdict)), done.result.clone()),
@@ -133,6 +137,8 @@ pub fn source(from: &MessageSource) -> String {
         MessageSource::Compact => "you: compact".to_owned(),
         MessageSource::Interrupt => "you: interrupt".to_owned(),
         MessageSource::Notice => "Matrix".to_owned(),
+        MessageSource::Handover { from: Some(from) } => format!("hand-over from {from}"),
+        MessageSource::Handover { from: None } => "hand-over".to_owned(),
     }
 }
 

@@ -45,6 +45,7 @@ pub fn is_shown(body: &Body) -> bool {
         | Body::Repaired(_)
         | Body::CompactMarker(_)
         | Body::ForkMarker(_)
+        | Body::HandedOver(_)
         | Body::DoneNotified(_) => true,
         Body::ToolResult(result) => result.is_error,
         _ => false,

@@ -14,21 +14,29 @@ pub enum ProfileProblemKind {
     #[error("the file is not UTF-8 text; save it as UTF-8")]
     NotUtf8,
     #[error("{0}")]
-    FrontMatter(&'static str),
+    FrontMatter(String),
+    #[error("this is not YAML ({0}) and was read as plain text; put the text after the name in quotes")]
+    NotYaml(String),
     #[error(
-        "\"{0}\" is not a valid profile name: use up to 64 letters, digits, - _ and ., starting with a letter or digit"
+        "\"{0}\" is not a valid profile name: use up to 64 letters, digits, - _ and ., starting with a letter or digit, and not ask or inherit"
     )]
     Name(String),
-    #[error("there is neither a description nor a prompt: write the prompt below the second ---")]
-    Empty,
+    #[error("description is missing: add a line `description: …` that says when to use this profile")]
+    NoDescription,
+    #[error("there is no prompt to use: write it below the second ---, or remove this line")]
+    NoPrompt,
     #[error("{0} is set twice; keep one line")]
     Twice(&'static str),
     #[error("{field} must be {expected}")]
     Wrong { field: &'static str, expected: &'static str },
     #[error("there is no field {key}; did you mean {nearest}?")]
     UnknownField { key: String, nearest: &'static str },
+    #[error("there is no field {key}; {instead}")]
+    NoField { key: String, instead: &'static str },
     #[error("{0} has no meaning here and is ignored")]
     Unused(String),
+    #[error("{key} is not supported and is ignored: {instead}")]
+    Unsupported { key: String, instead: &'static str },
     #[error(
         "a repository's profile may not choose an auth group: it decides whose account pays and which provider sees the code; remove the line, or move the profile to your own folder"
     )]
@@ -63,14 +71,20 @@ impl ProfileProblemKind {
     /// An error makes the profile unusable. There is no fallback.
     pub fn severity(&self) -> Severity {
         match self {
-            Self::Unused(_) | Self::ForeignTool(_) | Self::Hidden { .. } => Severity::Warning,
+            Self::NotYaml(_)
+            | Self::Unused(_)
+            | Self::Unsupported { .. }
+            | Self::ForeignTool(_)
+            | Self::Hidden { .. } => Severity::Warning,
             Self::Unreadable(_)
             | Self::TooLong(_)
             | Self::LeadsOut
             | Self::NotUtf8
             | Self::FrontMatter(_)
             | Self::Name(_)
-            | Self::Empty
+            | Self::NoDescription
+            | Self::NoPrompt
+            | Self::NoField { .. }
             | Self::Twice(_)
             | Self::Wrong { .. }
             | Self::UnknownField { .. }

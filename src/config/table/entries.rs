@@ -90,7 +90,7 @@ pub const KEYS: &[Key] = &[
         "profile",
         Kind::Text,
         r#""reviewer""#,
-        "The default profile of new tasks; `mxd agents` lists the profiles. Existing tasks keep theirs.",
+        "The profile of new tasks; `mxd agents` lists them. `ask`: you choose for each task. `inherit`: that of the task above. Existing tasks keep theirs.",
     )
     .or(r#""engineer""#)
     .user_only(CHOOSES),

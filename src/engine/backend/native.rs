@@ -3,6 +3,7 @@
 //! This is the only module of the engine that depends on `crate::agent`.
 
 pub(super) mod opening;
+pub mod prompts;
 pub(super) mod run_tools;
 mod session;
 
@@ -14,7 +15,6 @@ use tokio::sync::mpsc;
 use super::{Assignment, Backend, Capabilities, Preflight, PreparedRun, RunRequest};
 use crate::agent::driver::{FileSnapshotter, RunSetup, drive};
 use crate::agent::machine::Limits;
-use crate::agent::prompt;
 use crate::agent::segment::WorktreePreparer;
 use crate::base::{Fault, TurnId};
 use crate::engine::driver::models::{ChosenModel, ModelRequest};
@@ -120,6 +120,7 @@ fn setup(
         budget,
         inbox,
         snapshots,
+        groups,
         ids,
         clock,
         ..
@@ -128,11 +129,12 @@ fn setup(
     let node = &order.node;
     let brief = opening::brief(&assignment, &worktree);
     let ttl = if order.place.is_none() { ctx.settings.cache.root } else { ctx.settings.cache.child };
+    let place = prompts::place(order.place.is_none(), assignment.may_delegate());
     let config = SessionConfig {
         model: chosen.model.clone(),
         wire: chosen.wire,
         tools: Vec::new(),
-        system: prompt::system(&agent_prompt(&assignment)),
+        system: prompts::system(profile.profile.system, place, &profile.profile.prompt),
         cache: CachePolicy { prefix: ttl, messages: ttl },
         max_output: chosen.facts.max_output,
         effort: profile.profile.effort.clone().or_else(|| ctx.settings.effort.clone()),
@@ -149,6 +151,9 @@ fn setup(
         ids: ids.clone(),
         clock: Arc::clone(&clock),
     };
+    let own_group = chosen.auth_group.clone();
+    let other = groups.into_iter().filter(|(_, group)| *group != own_group);
+    let elsewhere = other.map(|(name, _)| name).collect();
     let setup = RunSetup {
         task: node.id,
         run,
@@ -158,13 +163,14 @@ fn setup(
         facts: chosen.facts,
         late_catalogue: chosen.late_catalogue,
         limits: Limits {
-            profile: node.profile.clone(),
+            profile: node.profile.clone().unwrap_or_default(),
             model: chosen.model,
             auth_group: chosen.auth_group,
             catalogue: chosen.catalogue.clone(),
             window: Some(chosen.facts.window),
             can_count: chosen.wire == Wire::Anthropic,
             max_turns: profile.profile.max_turns,
+            elsewhere,
             budgeted: budget.is_limited(),
         },
         tools: tools.context,
@@ -176,17 +182,6 @@ fn setup(
         completions: tools.completions,
     };
     (setup, inbox)
-}
-
-/// Returns the part of the system prompt that is specific to this agent: its position in the tree and its profile's
-/// prompt.
-fn agent_prompt(assignment: &Assignment) -> String {
-    let place = match (&assignment.order.place, assignment.may_delegate()) {
-        (None, _) => include_str!("../../../assets/prompts/root.md"),
-        (Some(_), true) => include_str!("../../../assets/prompts/task.md"),
-        (Some(_), false) => include_str!("../../../assets/prompts/leaf.md"),
-    };
-    format!("{}\n\n{}", place.trim(), assignment.profile.profile.prompt)
 }
 
 impl FileSnapshotter for TurnSnapshotter {

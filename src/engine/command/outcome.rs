@@ -40,6 +40,12 @@ pub enum Outcome {
     Reset {
         recurs: bool,
     },
+    HandedOver {
+        task: TaskId,
+        /// `None` if nobody had it.
+        from: Option<String>,
+        to: String,
+    },
     Restored(RestoredWorktree),
     /// A deleted task was restored.
     Revived(RevivedTask),

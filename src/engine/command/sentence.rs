@@ -24,6 +24,10 @@ pub fn sentence(outcome: &Outcome, undo: &dyn Fn(UndoAction) -> String) -> Optio
         | Outcome::Reset { .. }
         | Outcome::ConflictDrafts(_)
         | Outcome::Attached(_) => return None,
+        Outcome::HandedOver { from: Some(from), to, .. } => {
+            format!("handed over from {from} to {to}; the conversation so far is retired")
+        }
+        Outcome::HandedOver { from: None, to, .. } => format!("{to} does it from now on"),
         Outcome::Stopped { agents: 0 } => "nothing was running".to_owned(),
         Outcome::Stopped { agents: 1 } => "stopped".to_owned(),
         Outcome::Stopped { agents } => format!("stopped {agents} agents"),

@@ -1,4 +1,4 @@
-//! Queues requests to the engine and keeps their order. A new task uses the profiles as they are at that moment, so
+//! Queues requests to the engine and keeps their order. A task gets its profile as they are at that moment, so
 //! the driver reads the profile files before it creates one. Requests that arrive meanwhile wait.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use super::{Driver, Incoming};
 use crate::base::Fault;
 use crate::engine::agent_port::{AgentCall, AgentRequest};
 use crate::engine::command::{Actor, Command, CommandId, Outcome};
-use crate::engine::machine::Input;
+use crate::engine::machine::{Input, Machine};
 use crate::engine::profiles::Profiles;
 use crate::engine::query::{TreeAnswer, TreeQuery};
 use crate::engine::update::Update;
@@ -22,8 +22,17 @@ pub(super) enum EngineRequest {
 }
 
 impl EngineRequest {
-    fn creates_task(&self) -> bool {
-        matches!(self, Self::Command { command: Command::Create { .. }, .. })
+    /// Returns true if what it does depends on the profiles as they are now.
+    fn needs_profiles(&self, machine: &Machine) -> bool {
+        let Self::Command { command, .. } = self else { return false };
+        match command {
+            Command::Create { .. } | Command::Fork { .. } | Command::HandOverTask { .. } => true,
+            Command::Send { task, .. } | Command::Resume { task } | Command::Answer { task, .. } => {
+                machine.is_unbound(*task)
+            }
+            Command::Message { to, .. } => machine.is_unbound(*to),
+            _ => false,
+        }
     }
 }
 
@@ -60,17 +69,21 @@ impl Driver {
 
     pub(super) fn on_profiles_read(&mut self, profiles: Option<Profiles>) {
         self.requests.profiles = ProfilesState::Read;
-        if profiles.is_some_and(|profiles| self.machine.set_profiles(profiles)) {
+        profiles.into_iter().for_each(|profiles| self.use_profiles(profiles));
+        self.drain_requests();
+    }
+
+    pub(super) fn use_profiles(&mut self, profiles: Profiles) {
+        if self.machine.set_profiles(profiles) {
             self.ctx.feed.publish(&Update::Project { project: Box::new(self.machine.project()) });
         }
-        self.drain_requests();
     }
 
     fn drain_requests(&mut self) {
         while let Some(first) = self.requests.waiting.front() {
             match self.requests.profiles {
                 ProfilesState::Reading => return,
-                ProfilesState::Unread if first.creates_task() => return self.read_profiles(),
+                ProfilesState::Unread if first.needs_profiles(&self.machine) => return self.read_profiles(),
                 ProfilesState::Unread | ProfilesState::Read => {}
             }
             self.requests.profiles = ProfilesState::Unread;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::{Driver, EngineContext};
+use super::{Driver, EngineContext, Incoming};
 use crate::base::{Fault, TaskId};
-use crate::engine::command::{FileCommand, Outcome};
+use crate::engine::command::{FileCommand, Layer, Outcome};
 use crate::engine::machine::Input;
+use crate::engine::profiles::Profiles;
 use crate::engine::query::Bytes;
 use crate::engine::work_queries::{TaskLocation, WorkReader};
 use crate::model::Image;
@@ -55,6 +56,7 @@ async fn run_file_command(
             let stored = tokio::task::spawn_blocking(move || store_picture(&ctx, name, data));
             stored.await.map_err(|error| Fault::internal(error.to_string()))?.map(Outcome::Attached)
         }
+        FileCommand::SetSetting { layer, key, value } if key == "profile" => select_profile(ctx, layer, value).await,
         FileCommand::SetSetting { layer, key, value } => {
             let outcome = ctx.settings_files.set_in_background(layer, key, value).await;
             let permissions = Arc::clone(&ctx.permissions);
@@ -65,6 +67,19 @@ async fn run_file_command(
             outcome
         }
     }
+}
+
+/// Saves who does new tasks, if that profile can be used. It counts from then on.
+async fn select_profile(ctx: &Arc<EngineContext>, layer: Layer, value: Option<String>) -> Result<Outcome, Fault> {
+    let (reader, wanted) = (Arc::clone(ctx), value.clone());
+    let check = move || wanted.map_or(Ok(()), |name| Profiles::load(&reader.profiles, &name).check_selection());
+    tokio::task::spawn_blocking(check).await.map_err(|error| Fault::internal(error.to_string()))??;
+    let outcome = ctx.settings_files.set_in_background(layer, "profile".to_owned(), value).await?;
+    let reader = Arc::clone(ctx);
+    if let Ok(profiles) = tokio::task::spawn_blocking(move || reader.profiles()).await {
+        let _ = ctx.incoming.send(Incoming::Selected(profiles));
+    }
+    Ok(outcome)
 }
 
 fn store_picture(ctx: &EngineContext, name: String, Bytes(data): Bytes) -> Result<Image, Fault> {

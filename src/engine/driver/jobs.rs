@@ -7,8 +7,9 @@ use super::effects::drop_drafts;
 use super::{EngineContext, verify};
 use crate::base::{Fault, MessageId, TaskId, TurnId};
 use crate::engine::command::OnConflict;
+use crate::engine::handover;
 use crate::engine::machine::{
-    CatchUpPreview, Job, JobOutcome, MergePreparation, MergeResult, RewindJob, RewindOutcome, UndoneMerge,
+    CatchUpPreview, Job, JobOutcome, MergePreparation, MergeResult, RewindJob, RewindOutcome, SessionNote, UndoneMerge,
     WorktreeLocation,
 };
 use crate::engine::review::{CheckResult, MergeRecord, MergeTarget};
@@ -16,11 +17,15 @@ use crate::engine::work_queries::{History, RewindPoint, TaskLocation, WorkReader
 use crate::git::crash_points::crash_point;
 use crate::git::merge::{self, CheckoutFate, MergeOutcome, TargetMergeOutcome};
 use crate::git::snapshot::{FILE_CAP, Snapshot};
+use crate::git::status;
 use crate::git::{BranchStart, WorktreeSpec};
-use crate::model::event::{self, Event};
+use crate::model::event::{self, Event, HandoverFacts};
 use crate::model::fork::Target;
 use crate::model::message::{Message, MessageSource};
 use crate::model::work::{RewindIntent, RewindTarget, Work};
+
+/// How many commits of a branch a hand-over names.
+const MAX_COMMITS: usize = 20;
 
 pub(super) async fn run_job(ctx: &Arc<EngineContext>, task: TaskId, job: Job) -> JobOutcome {
     match job {
@@ -53,10 +58,41 @@ pub(super) async fn run_job(ctx: &Arc<EngineContext>, task: TaskId, job: Job) ->
         Job::Fork { from, at, place, title, description, then } => {
             JobOutcome::Forked { result: fork(ctx, task, &from, at, place, title, description).await, then }
         }
+        Job::Handover { location, then } => {
+            JobOutcome::HandoverNoted { result: session_note(ctx, &location).await, then }
+        }
         Job::Measure { worktree, base } => {
             JobOutcome::Measured { task, diff: super::worktree_monitor::measure(ctx, &worktree, &base).await }
         }
     }
+}
+
+/// Reads what the next profile should know: from the session, from git and from the last check.
+async fn session_note(ctx: &EngineContext, location: &TaskLocation) -> Result<SessionNote, Fault> {
+    let (sessions, task) = (ctx.store.sessions().clone(), location.task);
+    let read = tokio::task::spawn_blocking(move || sessions.active(task));
+    let events = read.await.map_err(|error| Fault::internal(error.to_string()))??.events;
+    let mut facts = HandoverFacts { branch: location.branch.clone(), ..HandoverFacts::default() };
+    facts.check = location.receipt.as_ref().map(|receipt| (receipt.command.clone(), receipt.passed()));
+    // What git cannot tell is left out: a task without a worktree can be handed over, too.
+    if let Some(branch) = location.branch.as_deref().filter(|_| !location.is_root)
+        && let Ok(drift) = status::drift(ctx.worktrees.main(), branch, &location.parent_branch).await
+    {
+        (facts.ahead, facts.behind) = (drift.ahead, drift.behind);
+    }
+    if let Ok(path) = worktree(location)
+        && let Ok(checkout) = ctx.worktrees.checkout(path).await
+    {
+        if let Ok(dirty) = status::dirty(&checkout, 1).await {
+            facts.uncommitted = dirty.count();
+        }
+        if facts.ahead > 0
+            && let Ok(commits) = ctx.worktrees.commits_since(&checkout, None, facts.ahead.min(MAX_COMMITS)).await
+        {
+            facts.commits = commits.into_iter().map(|(_, subject)| subject).collect();
+        }
+    }
+    Ok(SessionNote { text: handover::note(&events), facts })
 }
 
 async fn verify(ctx: &EngineContext, task: TaskId, location: &TaskLocation) -> Result<CheckResult, Fault> {

@@ -11,10 +11,14 @@ use super::effects::report_launch_failure;
 use super::setup;
 use super::{EngineContext, TurnSnapshotter};
 use crate::base::{Fault, MessageId, RunId, TaskId, text};
+use crate::config::Profile;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::backend::{Assignment, Backends, PreparedRun, RunRequest, RunSession};
+use crate::engine::driver::models::ModelRequest;
+use crate::engine::include;
 use crate::engine::machine::{Input, LaunchFailure, LaunchOrder, modes};
 use crate::engine::profiles::Profiles;
+use crate::engine::skills::{self, Skill};
 use crate::engine::tools::{EngineDoneCheck, WorktreeInspector};
 use crate::model::message::{Message, MessageSource};
 use crate::model::run::{Ending, RunCommand};
@@ -73,7 +77,11 @@ async fn start(
         tokio::task::spawn_blocking(move || ctx.profiles()).await
     };
     let profiles = profiles.map_err(|error| LaunchFailure::Refused(Fault::internal(error.to_string())))?;
-    let profile = profiles.by_full_name(&order.node.profile).map_err(LaunchFailure::Refused)?.clone();
+    let bound = order.node.profile.as_deref();
+    let bound = bound.ok_or_else(|| Fault::internal("a task without a profile was started"));
+    let profile = bound.and_then(|name| profiles.by_full_name(name)).map_err(LaunchFailure::Profile)?;
+    let profile = profile.with_overrides(&order.node.overrides);
+    let briefing = Briefing::read(ctx, &profile.profile).await?;
     let chosen = profile.profile.clone();
     let backend = tokio::task::spawn_blocking(move || backends.of(&chosen)).await;
     let backend = backend.map_err(|error| LaunchFailure::Refused(Fault::internal(error.to_string())))?;
@@ -101,9 +109,13 @@ async fn start(
     let is_root = order.place.is_none();
     let state = (!is_root).then(|| Arc::new(WorktreeState::new(ctx, order, &ready.path)) as Arc<dyn WorktreeInspector>);
     let live_ctx = Arc::clone(ctx);
+    let mut startup_notes = briefing.notes;
+    startup_notes.extend(notes_for_start(&assignment, &profiles));
     let request = RunRequest {
         run,
-        startup_notes: startup_notes(&assignment, &profiles),
+        startup_notes,
+        groups: auth_groups(ctx, &profiles),
+        skills: briefing.skills,
         worktree: ready.path,
         worktree_notes: ready.notes,
         budget,
@@ -121,12 +133,41 @@ async fn start(
 }
 
 /// Returns what an agent is told when its conversation starts.
-fn startup_notes(assignment: &Assignment, profiles: &Profiles) -> Vec<String> {
+fn notes_for_start(assignment: &Assignment, profiles: &Profiles) -> Vec<String> {
     let offer = assignment.may_delegate().then(|| profile_offer(profiles));
     let mode = assignment.order.mode;
     // In the other modes a call that may not run says so itself.
     let mode = (mode == Mode::Plan).then(|| format!("Permission mode {mode}: {}.", modes::for_agent(mode)));
     offer.into_iter().chain(mode).collect()
+}
+
+/// Returns the usable profiles, each with the auth group that a task with it would use.
+fn auth_groups(ctx: &EngineContext, profiles: &Profiles) -> Vec<(String, Option<String>)> {
+    let group = |name: &str| {
+        let request = ModelRequest::of(profiles.choose(name).ok()?);
+        ctx.models.resolve(false, &request).ok().map(|(group, ..)| group.to_owned())
+    };
+    let names = profiles.views().into_iter().map(|view| view.name);
+    names.filter_map(|name| group(&name).map(|group| (name.clone(), Some(group)))).collect()
+}
+
+/// What an agent is told at the start because of its profile.
+struct Briefing {
+    skills: Arc<[Skill]>,
+    notes: Vec<String>,
+}
+
+impl Briefing {
+    async fn read(ctx: &Arc<EngineContext>, profile: &Profile) -> Result<Self, LaunchFailure> {
+        let (folders, profile) = (ctx.skills.clone(), profile.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let skills = skills::of_profile(skills::load(&folders), &profile);
+            let mut notes = include::read(folders.project.as_deref(), &profile.include);
+            notes.extend(skills::opening(&skills, &profile));
+            Self { skills: skills.into(), notes }
+        });
+        read.await.map_err(|error| LaunchFailure::Refused(Fault::internal(error.to_string())))
+    }
 }
 
 fn cost_unknown(backend: &str) -> Fault {

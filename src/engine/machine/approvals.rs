@@ -189,7 +189,7 @@ impl Machine {
     fn matches_file(&self, node: &TaskNode, facts: &PlanFacts) -> bool {
         let profile = match facts.profile.as_deref() {
             None => true,
-            Some(name) => self.profiles.choose(Some(name)).is_ok_and(|profile| profile.full_name() == node.profile),
+            Some(name) => self.profiles.choose(name).is_ok_and(|profile| Some(profile.full_name()) == node.profile),
         };
         profile
             && checked_title(&facts.title).is_ok_and(|title| title == node.title)

@@ -6,7 +6,7 @@ use crate::base::{AskId, EventId, Fault, MessageId, TaskId, Timestamp};
 use crate::engine::command::CommandId;
 use crate::engine::machine::delivery::DeliveryPlan;
 use crate::engine::machine::scheduler::QueuePosition;
-use crate::engine::machine::{AppendContinuation, Effect, HookPolicy, Machine, TaskRuntime, Timer};
+use crate::engine::machine::{AppendContinuation, Effect, HookPolicy, Machine, Origin, TaskRuntime, Timer};
 use crate::model::ask::{AnsweredBy, AskMode, AskReply, Choice, ChoiceId, LaunchProblem, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, Verdict};
 use crate::model::fold::Decision;
@@ -20,8 +20,8 @@ const SETUP_ABANDONED: &str = "Its worktree could not be set up, and the user ch
 /// What a task did whose run could not start.
 pub(super) const NOT_STARTED: &str = "could not be started";
 
-const RETRY: (ChoiceId, &str) = (ChoiceId::Retry, "Try again");
-const LEAVE: (ChoiceId, &str) = (ChoiceId::Leave, "Leave it");
+pub(super) const RETRY: (ChoiceId, &str) = (ChoiceId::Retry, "Try again");
+pub(super) const LEAVE: (ChoiceId, &str) = (ChoiceId::Leave, "Leave it");
 
 pub(super) fn hook_policy(decision: &Decision) -> HookPolicy {
     match decision.ask.choice_of(&decision.answer) {
@@ -165,10 +165,33 @@ impl Machine {
             return self.answer_permission(now, command, task, &ask, answer);
         }
         // No model reads a free-text answer to these: a "no" must not count as a retry.
-        if matches!(ask.kind(), AskKind::LaunchFailed | AskKind::SetupHook | AskKind::TaskLimit)
+        if matches!(ask.kind(), AskKind::LaunchFailed | AskKind::SetupHook | AskKind::TaskLimit | AskKind::Bind)
             && answer.choice.is_none()
         {
             return Err(not_a_choice(&ask));
+        }
+        let same = self.asks_of_group(task, &ask);
+        let profile = match ask.choice_of(&answer) {
+            Some(ChoiceId::Profile(profile)) => Some(profile.clone()),
+            _ => None,
+        };
+        // One answer counts for all tasks of an auth group that cannot be used.
+        for (other, ask) in same {
+            let chosen = ask.choice_of(&answer).cloned();
+            let Some(answer) = chosen.and_then(|id| ask.answer(AskReply::Choice(id), AnsweredBy::User)) else {
+                continue;
+            };
+            match &profile {
+                Some(profile) => {
+                    if let Err(fault) = self.answer_with_profile(now, None, other, &ask, answer, profile) {
+                        self.refuse(Origin::ENGINE, fault);
+                    }
+                }
+                None => self.record_answer(now, other, &ask, answer, None),
+            }
+        }
+        if let Some(profile) = profile {
+            return self.answer_with_profile(now, Some(command), task, &ask, answer, &profile);
         }
         if ask.kind() == AskKind::TaskLimit {
             self.answer_task_limit(now, command, task, &ask, answer);
@@ -176,6 +199,21 @@ impl Machine {
         }
         self.record_answer(now, task, &ask, answer, Some(command));
         Ok(())
+    }
+
+    /// Returns the open questions of other tasks about the auth group that `ask` is about.
+    fn asks_of_group(&self, task: TaskId, ask: &Ask) -> Vec<(TaskId, Ask)> {
+        let Some(group) = ask.failed_group() else { return Vec::new() };
+        let others = self.runtimes.iter().filter(|(other, _)| **other != task);
+        let open = others.flat_map(|(other, runtime)| runtime.state.asks.iter().map(move |ask| (*other, ask)));
+        let same = open.filter(|(_, ask)| ask.failed_group() == Some(group) && !self.answering.contains(&ask.id));
+        same.map(|(other, ask)| (other, ask.clone())).collect()
+    }
+
+    /// Returns the task whose older question about the same auth group stands for one of `task`.
+    pub(super) fn asked_by(&self, task: TaskId, ask: &Ask) -> Option<TaskId> {
+        let same = self.asks_of_group(task, ask).into_iter().filter(|(_, other)| other.id < ask.id);
+        same.min_by_key(|(_, other)| other.id).map(|(other, _)| other)
     }
 
     pub(super) fn record_answer(
@@ -200,7 +238,9 @@ impl Machine {
                 let plan = DeliveryPlan { position: QueuePosition::First, ..DeliveryPlan::default() };
                 self.deliver_with(task, vec![answered, acted_on], message, plan, then);
             }
-            AskKind::LaunchFailed | AskKind::SetupHook if ask.choice_of(&answer) == Some(&ChoiceId::Leave) => {
+            AskKind::LaunchFailed | AskKind::SetupHook | AskKind::Bind
+                if ask.choice_of(&answer) == Some(&ChoiceId::Leave) =>
+            {
                 let acted_on = AskWithdrawn { id, reason: "the user chose not to retry".to_owned() }.into();
                 // A restart does not start it either. A failed launch was reported to the parent at once; a failed hook
                 // is reported now, by the result of this end.
@@ -222,6 +262,7 @@ impl Machine {
             | AskKind::McpApproval
             | AskKind::TaskLimit
             | AskKind::Approval
+            | AskKind::Bind
             | AskKind::Review => self.append(task, vec![answered], then),
         }
     }

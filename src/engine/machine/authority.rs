@@ -68,6 +68,7 @@ impl Machine {
             }
             Command::Update { task, changes } => self.check_update(own, *task, changes)?,
             Command::Close { task }
+            | Command::HandOverTask { task, .. }
             | Command::Delete { task }
             | Command::Reset { task }
             | Command::ForkContext { target: task, .. }
@@ -135,12 +136,17 @@ impl Machine {
                 .hint("tell your parent task what is needed: send_message"));
         }
         check_agent_mode(draft.mode)?;
+        if self.profile_of_new_task(parent, draft)?.is_none() {
+            let names: Vec<String> = self.profiles.views().into_iter().map(|view| view.name).collect();
+            return Err(Fault::user("the user chooses who does each task, so \"profile\" is required here")
+                .hint(format!("one of: {}", names.join(", "))));
+        }
         if draft.recurring != Recurring::None && own != self.tree.root_id() {
             return Err(Fault::user("only the root may create recurring tasks"));
         }
         if let Some(budget) = draft.budget {
-            let profile = self.profiles.choose(draft.profile.as_deref())?.full_name();
-            self.check_agent_budget(budget, &profile, parent)?;
+            let profile = self.profile_of_new_task(parent, draft)?;
+            self.check_agent_budget(budget, profile.as_deref(), parent)?;
         }
         Ok(())
     }

@@ -14,19 +14,25 @@ impl Machine {
     pub(super) fn budget_of(&self, node: &TaskNode) -> Option<MicroUsd> {
         let limit = match node.budget_set_by() {
             Some(EditedBy::User) => node.budget,
-            Some(EditedBy::Agent) | None => lower(node.budget, self.usual_budget(&node.profile)),
+            Some(EditedBy::Agent) | None => lower(node.budget, self.usual_budget(node.profile.as_deref())),
         };
         lower(limit, node.recurring_run_budget).map(|limit| node.cost_before_run + limit)
     }
 
     /// Returns the default budget for a profile.
-    fn usual_budget(&self, profile: &str) -> Option<MicroUsd> {
+    fn usual_budget(&self, profile: Option<&str>) -> Option<MicroUsd> {
         let usual = self.limits.budget;
-        self.profiles.by_full_name(profile).map_or(usual, |usable| usable.profile.budget_within(usual))
+        let profile = profile.and_then(|profile| self.profiles.by_full_name(profile).ok());
+        profile.map_or(usual, |usable| usable.profile.budget_within(usual))
     }
 
     /// Refuses a budget from an agent that exceeds what the user allows for a task with this profile under `parent`.
-    pub(super) fn check_agent_budget(&self, wanted: MicroUsd, profile: &str, parent: TaskId) -> Result<(), Fault> {
+    pub(super) fn check_agent_budget(
+        &self,
+        wanted: MicroUsd,
+        profile: Option<&str>,
+        parent: TaskId,
+    ) -> Result<(), Fault> {
         let above = std::iter::once(parent).chain(self.tree.ancestors(parent).map(|node| node.id));
         let above = above.filter_map(|task| self.tree.get(task)).map(|node| self.budget_of(node));
         let ceiling = above.fold(self.usual_budget(profile), lower);
@@ -46,7 +52,7 @@ impl Machine {
                 .hint("ask them with clarify"));
         }
         match (wanted, node.parent) {
-            (Some(wanted), Some(parent)) => self.check_agent_budget(wanted, &node.profile, parent),
+            (Some(wanted), Some(parent)) => self.check_agent_budget(wanted, node.profile.as_deref(), parent),
             (Some(_) | None, _) => Ok(()),
         }
     }

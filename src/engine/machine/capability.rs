@@ -16,7 +16,7 @@ impl Machine {
 
     /// Returns the backend of a task, which its profile chooses.
     pub(super) fn backend_of(&self, task: TaskId) -> BackendFacts {
-        let profile = self.tree.get(task).and_then(|node| self.profiles.by_full_name(&node.profile).ok());
+        let profile = self.tree.get(task).and_then(|node| self.profiles.by_full_name(node.profile.as_deref()?).ok());
         self.backends.of_profile(profile.map(|usable| &usable.profile))
     }
 
@@ -48,6 +48,7 @@ impl Machine {
             | Command::Create { .. }
             | Command::Update { .. }
             | Command::Close { .. }
+            | Command::HandOverTask { .. }
             | Command::Delete { .. }
             | Command::Reset { .. }
             | Command::Restore { .. }

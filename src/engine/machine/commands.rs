@@ -54,6 +54,7 @@ impl Machine {
             Command::ReviewPlan { task, approve, words } => self.review_plan(now, id, actor, task, approve, &words),
             Command::Create { parent, before, draft, start } => self.create(now, origin, parent, before, &draft, start),
             Command::Update { task, changes } => self.update(now, origin, task, &changes),
+            Command::HandOverTask { task, to, note } => self.hand_over_task(now, origin, task, &to, note),
             Command::Close { task } => self.close(now, origin, task),
             Command::Delete { task } => self.delete(now, origin, task),
             Command::Reset { task } => self.reset(now, origin, task),
@@ -102,7 +103,7 @@ impl Machine {
         self.out.push(match origin.command {
             Some(id) => Effect::Reply { id, result: Err(fault) },
             None => {
-                let text = format!("cannot start a recurring task: {fault}");
+                let text = format!("a change that was due was not made: {fault}");
                 Effect::Notify(Notice { level: Level::Warning, text, task: None })
             }
         });

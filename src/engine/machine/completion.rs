@@ -73,7 +73,7 @@ impl Machine {
     /// Returns true if the user reviews a task's work before it counts as done: by its profile, else by the settings.
     fn wants_review(&self, task: TaskId) -> bool {
         let usual = self.limits.review;
-        let profile = self.tree.get(task).and_then(|node| self.profiles.by_full_name(&node.profile).ok());
+        let profile = self.tree.get(task).and_then(|node| self.profiles.by_full_name(node.profile.as_deref()?).ok());
         profile.map_or(usual, |usable| usable.profile.review_within(usual))
     }
 

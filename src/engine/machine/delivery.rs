@@ -154,7 +154,10 @@ impl Machine {
             AppendContinuation::Completion(task) | AppendContinuation::CompletionMarker(task) => {
                 self.on_notify_failed(now, task, reason);
             }
-            AppendContinuation::Question(task) => self.on_disk_error(now, task, "cannot save a question", reason),
+            AppendContinuation::Question(task) => {
+                self.runtime(task).is_asking_for_profile = false;
+                self.on_disk_error(now, task, "cannot save a question", reason);
+            }
             AppendContinuation::Stop(task) => self.on_disk_error(now, task, "cannot save the stop of the task", reason),
             AppendContinuation::Answer { task, ask, command: Some(id) } => {
                 self.answering.remove(&ask);
@@ -248,6 +251,9 @@ impl Machine {
                 if let Some(plan) = Self::plan_of(ask) {
                     self.on_plan_submitted(now, task, plan);
                 }
+                if ask.kind() == AskKind::Bind {
+                    self.runtime(task).is_asking_for_profile = false;
+                }
                 if ask.kind() == AskKind::LaunchFailed {
                     self.report_launch_failure(now, task);
                 }
@@ -319,6 +325,10 @@ impl Machine {
         let node = self.node(task)?;
         let (title, woke) =
             (node.title.clone(), matches!(node.status, Status::Passed | Status::Failed | Status::Closed));
+        if node.is_folder() {
+            return Err(Fault::user(format!("\"{title}\" only groups imported sessions: no agent works on it"))
+                .hint("write to one of the tasks below it"));
+        }
         if outgoing.text.trim().is_empty() && outgoing.images.is_empty() {
             return Err(Fault::user("nothing to send: the message is empty"));
         }

@@ -12,10 +12,10 @@ use crate::engine::machine::slot::Hold;
 use crate::engine::machine::tree_save::SaveContinuation;
 use crate::engine::machine::{AppendContinuation, Machine, Origin};
 use crate::model::message::{self, MessageSource, TreeAction};
-use crate::model::task::{Recurring, Status, TaskNode};
+use crate::model::task::{Overrides, Recurring, Status, TaskNode};
 use crate::model::tree::TreeError;
 
-pub(super) use deferring::Deferred;
+pub(super) use deferring::{Deferred, DeferredChange};
 pub(super) use steps::EditContinuation;
 pub use steps::{CopyContinuation, DeletedTaskContinuation, RemovalContinuation, RestoreContinuation};
 
@@ -83,7 +83,7 @@ impl Machine {
             return Err(Fault::user(format!("cannot create a task under \"{}\": it is closed", above.title)));
         }
         self.check_not_held(parent)?;
-        let deepest = self.limits.max_depth as usize;
+        let deepest = self.deepest_below(parent);
         if self.tree.depth(parent) >= deepest {
             let fault = Fault::user(format!(
                 "cannot create a task under \"{}\": it is {} below the root, which is the maximum",
@@ -101,8 +101,7 @@ impl Machine {
                 .hint("set recurring: reset starts each run with an empty conversation, continue keeps the last one"));
         }
         let title = checked_title(&draft.title)?;
-        let chosen = self.profiles.choose(draft.profile.as_deref())?;
-        let profile = chosen.full_name();
+        let profile = self.profile_of_new_task(parent, draft)?;
         let id = TaskId::fresh(&self.ids);
         let node = TaskNode {
             description: draft.description.trim().to_owned(),
@@ -116,7 +115,9 @@ impl Machine {
             mode: draft.mode,
             // For a recurring task, `last_recurring_run` says this.
             starting: draft.recurring == Recurring::None && start == TaskStart::Now,
-            ..TaskNode::new(id, title.clone(), profile, now)
+            overrides: Overrides::default().with(&draft.overrides),
+            profile,
+            ..TaskNode::new(id, title.clone(), "", now)
         };
         self.tree.insert(node, parent)?;
         if let Some(before) = before {
@@ -198,6 +199,9 @@ impl Machine {
                 node.budget_by = Some(actor.editor());
                 // The file of a recurring task is about to get the same budget.
                 node.recurring_run_budget = budget.filter(|_| node.recurring != Recurring::None);
+            }
+            if let Some(overrides) = &changes.overrides {
+                node.overrides = node.overrides.with(overrides);
             }
             node.colour = changes.colour.unwrap_or(node.colour);
             node.mode = changes.mode.unwrap_or(node.mode);
@@ -310,6 +314,9 @@ fn describe(changes: &TaskChanges) -> String {
     }
     if changes.budget.is_some() {
         parts.push("its budget".to_owned());
+    }
+    if changes.overrides.is_some() {
+        parts.push("what differs from its profile".to_owned());
     }
     match &changes.verify {
         Some(Some(command)) => parts.push(format!("its check command: `{}`", command.trim())),

@@ -219,6 +219,8 @@ pub enum LaunchFailure {
     Refused(Fault),
     /// The model is unknown. These are known, the most similar first.
     UnknownModel { fault: Fault, models: Vec<String> },
+    /// The task's profile is missing or cannot be used.
+    Profile(Fault),
     /// A disk error, which may be temporary.
     Disk(Fault),
     /// The worktree's setup hook failed.

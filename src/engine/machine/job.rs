@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::base::{EventId, Fault, TaskId, TurnId};
 use crate::engine::command::OnConflict;
 use crate::engine::machine::WorktreeLocation;
+use crate::engine::machine::handover::{PendingHandover, SessionNote};
 use crate::engine::machine::rewind::{PendingFork, PendingRewind};
 use crate::engine::machine::work::{PendingCatchUp, PendingMerge, PendingUndo, PendingVerify};
 use crate::engine::review::{CheckResult, Conflict, MergeRecord, MergeStrategy, RewindScope};
@@ -63,6 +64,11 @@ pub enum Job {
         description: String,
         then: PendingFork,
     },
+    /// Read what the next profile should know of the task.
+    Handover {
+        location: TaskLocation,
+        then: PendingHandover,
+    },
     /// Measure the size of its changes.
     Measure {
         worktree: PathBuf,
@@ -80,6 +86,7 @@ pub enum JobOutcome {
     CatchUpPreviewed { then: PendingCatchUp, result: Result<CatchUpPreview, Fault> },
     Rewound { then: Box<PendingRewind>, result: Result<RewindOutcome, Fault> },
     Forked { then: PendingFork, result: Result<(), Fault> },
+    HandoverNoted { then: PendingHandover, result: Result<SessionNote, Fault> },
     Measured { task: TaskId, diff: Option<DiffStat> },
 }
 

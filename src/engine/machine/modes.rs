@@ -57,8 +57,9 @@ impl Machine {
     /// Returns the modes from the root down to the task: its own, or that of its profile.
     pub(super) fn permission_modes(&self, node: &TaskNode) -> Vec<ProfileMode> {
         // A profile that is missing or invalid prevents the launch of its own task.
-        let of_profile =
-            |node: &TaskNode| self.profiles.by_full_name(&node.profile).map(|usable| usable.profile.permission_mode());
+        let of_profile = |node: &TaskNode| {
+            Some(self.profiles.by_full_name(node.profile.as_deref()?).ok()?.profile.permission_mode())
+        };
         let mode = |node: &TaskNode| match node.mode {
             Some(mode) => ProfileMode { mode: Some(mode), is_foreign: false },
             None => of_profile(node).unwrap_or_default(),

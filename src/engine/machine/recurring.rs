@@ -116,8 +116,9 @@ impl Machine {
             Ok(title) => title,
             Err(fault) => return self.refuse(Origin::ENGINE, fault),
         };
-        let profile = match self.profiles.choose(facts.profile.as_deref()) {
-            Ok(profile) => profile.full_name(),
+        let above = self.tree.root().profile.clone();
+        let profile = match self.profiles.of_new_task(facts.profile.as_deref(), above.as_deref()) {
+            Ok(profile) => profile,
             Err(fault) => return self.refuse(Origin::ENGINE, fault),
         };
         let node = TaskNode {
@@ -126,7 +127,8 @@ impl Machine {
             recurring_run_budget: facts.budget,
             edited_by: EditedBy::User,
             recurring: facts.mode,
-            ..TaskNode::new(task, title.clone(), profile, now)
+            profile,
+            ..TaskNode::new(task, title.clone(), "", now)
         };
         if let Err(error) = self.tree.insert(node, root) {
             return self.refuse(Origin::ENGINE, error.into());
@@ -148,7 +150,7 @@ impl Machine {
         let described = self.tree.get(task).is_some_and(|node| node.description == facts.description);
         // A continued conversation keeps its profile. A new one uses the profile in the file.
         let named = facts.profile.as_deref().filter(|_| facts.mode == Recurring::Reset);
-        let profile = named.and_then(|name| Some(self.profiles.choose(Some(name)).ok()?.full_name()));
+        let profile = named.and_then(|name| Some(self.profiles.choose(name).ok()?.full_name()));
         let edited = self.tree.edit(task, |node| {
             node.title.clone_from(&title);
             node.description.clone_from(&facts.description);
@@ -157,7 +159,7 @@ impl Machine {
             node.recurring_run_budget = facts.budget;
             node.cost_before_run = spent;
             if let Some(profile) = profile {
-                node.profile = profile;
+                node.profile = Some(profile);
             }
             node.updated_at = now;
         });
@@ -195,7 +197,7 @@ impl Machine {
             title: node.title.clone(),
             description: node.description.clone(),
             mode: node.recurring,
-            profile: node.profile.clone(),
+            profile: node.profile.clone().unwrap_or_default(),
             budget: if was == Recurring::None { Some(node.budget) } else { budget },
             schedule,
         })))

@@ -5,6 +5,7 @@
 
 use crate::base::{Fault, MessageId, TaskId, Timestamp, TurnId};
 use crate::engine::command::{Actor, CommandId, Outcome, StartOutcome, TaskDraft, TaskStart};
+use crate::engine::machine::admission::exact_name;
 use crate::engine::machine::delivery::DeliveryPlan;
 use crate::engine::machine::slot::Hold;
 use crate::engine::machine::tree_save::SaveContinuation;
@@ -95,7 +96,13 @@ impl Machine {
     ) -> Result<(), Fault> {
         self.check_idle(task, "rewound")?;
         let location = self.location_of(task)?;
-        if self.state(task).is_none_or(|state| state.turns.ended == 0) {
+        match target {
+            RewindTarget::After(Some(turn)) => self.check_not_retired(task, turn.ulid())?,
+            RewindTarget::Before(message) => self.check_not_retired(task, message.ulid())?,
+            RewindTarget::After(None) => self.check_not_retired(task, ulid::Ulid::nil())?,
+            RewindTarget::Redo => {}
+        }
+        if self.state(task).is_none_or(|state| state.turns.of_profile() == 0) {
             return Err(Fault::user("cannot rewind: the task has no turn yet"));
         }
         let state = self.state(task);
@@ -260,7 +267,10 @@ impl Machine {
         let title = if draft.title.trim().is_empty() { format!("{} (fork)", node.title) } else { draft.title.clone() };
         let description =
             if draft.description.trim().is_empty() { node.description.clone() } else { draft.description.clone() };
-        let draft = TaskDraft { title, description, ..draft };
+        // The copied conversation goes on with the profile that it belongs to.
+        let source = self.profile_at(task, at.map(TurnId::ulid));
+        let profile = draft.profile.clone().or_else(|| source.as_deref().map(exact_name));
+        let draft = TaskDraft { title, description, profile, ..draft };
         let to = self.add_task(now, Actor::User, parent, None, &draft, start)?;
         if let Some((branch, worktree)) = self.tree.get(to).map(|node| self.new_worktree(node)) {
             let _ = self.tree.edit(to, |node| {
@@ -339,6 +349,7 @@ fn is_resendable(message: &Message) -> bool {
         | MessageSource::ClarifyResponse { .. }
         | MessageSource::CrossProject { .. }
         | MessageSource::BackgroundComplete { .. }
-        | MessageSource::Notice => true,
+        | MessageSource::Notice
+        | MessageSource::Handover { .. } => true,
     }
 }

@@ -1,6 +1,7 @@
 //! Schedules runs: at most one per task, and no more at work than the limit.
 
 use crate::base::{TaskId, Timestamp};
+use crate::engine::machine::admission::{Admission, problem_of};
 use crate::engine::machine::asks::NOT_STARTED;
 use crate::engine::machine::completion::PriorSend;
 use crate::engine::machine::slot::{DiskHealth, Hold, Slot, StopRequest};
@@ -44,7 +45,7 @@ impl Machine {
             return;
         }
         if let Some(ask) = self.blocking_ask(task) {
-            if position == QueuePosition::Last {
+            if position == QueuePosition::Last || self.needs_profile(task) {
                 return;
             }
             // A message instead of an answer means: retry.
@@ -93,7 +94,9 @@ impl Machine {
     /// Returns an open Ask that blocks the launch of a task.
     pub(super) fn blocking_ask(&self, task: TaskId) -> Option<crate::base::AskId> {
         let asks = self.runtimes.get(&task)?.state.asks.iter();
-        asks.filter(|ask| matches!(ask.kind(), AskKind::LaunchFailed | AskKind::SetupHook)).map(|ask| ask.id).next()
+        asks.filter(|ask| matches!(ask.kind(), AskKind::LaunchFailed | AskKind::SetupHook | AskKind::Bind))
+            .map(|ask| ask.id)
+            .next()
     }
 
     /// Gives free slots to queued tasks.
@@ -115,6 +118,12 @@ impl Machine {
 
     /// Takes the slot, updates the tree and launches once the tree is saved. One step, so nothing can come in between.
     fn take_slot(&mut self, now: Timestamp, task: TaskId) {
+        let bound = match self.admission(task) {
+            Admission::Run => None,
+            Admission::Bind(profile) => Some(profile),
+            Admission::NeedsProfile(problem) => return self.ask_for_profile(task, problem),
+            Admission::Never => return,
+        };
         self.drop_queued_merge(task, DequeueReason::TaskWorks);
         let Some(node) = self.tree.get(task) else { return };
         let location = (task != self.tree.root_id() && node.worktree.is_none()).then(|| self.new_worktree(node));
@@ -124,7 +133,7 @@ impl Machine {
         runtime.activity = Activity::Idle;
         runtime.step = None;
         runtime.since = Some(now);
-        if location.is_none() && !starts {
+        if location.is_none() && !starts && bound.is_none() {
             return self.launch(now, task);
         }
         let changed = self.tree.edit(task, |node| {
@@ -139,6 +148,9 @@ impl Machine {
             node.status = Status::InProgress;
             node.starting = false;
             node.updated_at = now;
+            if bound.is_some() {
+                node.profile = bound;
+            }
             if let Some((branch, worktree)) = location {
                 node.branch = Some(branch);
                 node.worktree = Some(worktree);
@@ -166,7 +178,7 @@ impl Machine {
         let order = LaunchOrder {
             above: node.parent.and_then(|above| Some((above, self.tree.get(above)?.title.clone()))),
             place: self.worktree_location(&node),
-            may_delegate: self.tree.depth(task) < self.limits.max_depth as usize,
+            may_delegate: self.tree.depth(task) < self.deepest_below(task),
             mode: self.mode_of(&node),
             accounts,
             hook: self.runtimes.get(&task).map(TaskRuntime::hook_policy).unwrap_or_default(),
@@ -225,6 +237,9 @@ impl Machine {
             LaunchFailure::Cancelled => {}
             LaunchFailure::Disk(fault) if self.runtime(task).disk.failures() < MAX_DISK_FAILURES => {
                 self.on_disk_error(now, task, "cannot start it", &fault.message);
+            }
+            LaunchFailure::Profile(fault) => {
+                self.ask_for_profile(task, Some(problem_of(fault)));
             }
             LaunchFailure::SetupHook { exit, output } => self.ask_about_setup(task, &exit, &output),
             LaunchFailure::UnapprovedHook { hash, script } => {

@@ -44,6 +44,7 @@ impl Machine {
             };
             self.runtimes.insert(task, TaskRuntime { state, activity, ..TaskRuntime::default() });
         }
+        self.follow_handovers(now);
         self.find_queued_merges();
         // Judges the waiting calls, too: a rule may have been saved just before the end.
         self.policies_changed();

@@ -132,8 +132,9 @@ impl Machine {
     /// Returns true if a decision of the user about a task is being written: a stop, or an answer that determines how
     /// its run continues.
     pub(super) fn is_decision_pending(&self, task: TaskId) -> bool {
-        let decides =
-            |kind: AskKind| kind.is_raised_by_run() || matches!(kind, AskKind::LaunchFailed | AskKind::SetupHook);
+        let decides = |kind: AskKind| {
+            kind.is_raised_by_run() || matches!(kind, AskKind::LaunchFailed | AskKind::SetupHook | AskKind::Bind)
+        };
         let open = |runtime: &TaskRuntime| {
             let mut asks = runtime.state.asks.iter().filter(|ask| decides(ask.kind()));
             asks.any(|ask| self.answering.contains(&ask.id))

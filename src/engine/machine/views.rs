@@ -66,6 +66,8 @@ impl Machine {
             model: self.env.model.clone(),
             profiles: self.profiles.views(),
             bypass: self.modes.bypass,
+            broken_profiles: self.profiles.broken(),
+            selection: self.profiles.selection().word().to_owned(),
             ..ProjectView::of(&self.env.project, self.limits.max_running)
         }
     }
@@ -75,6 +77,8 @@ impl Machine {
         self.policies_changed();
         let before = std::mem::replace(&mut self.profiles, profiles);
         before.views() != self.profiles.views()
+            || before.broken() != self.profiles.broken()
+            || before.selection() != self.profiles.selection()
     }
 
     pub fn view(&self, task: TaskId) -> Option<TaskView> {
@@ -84,8 +88,11 @@ impl Machine {
         let Some(runtime) = self.runtimes.get(&task) else {
             return Some(TaskView { mode, ..TaskView::of(node) });
         };
+        let own = TaskView::from_session(node, &runtime.state);
+        let asks = own.asks.iter().filter(|ask| self.asked_by(task, ask).is_none()).cloned().collect();
         Some(TaskView {
             mode,
+            asks,
             activity: runtime.activity,
             since: runtime.since,
             alive: runtime.slot.has_run(),
@@ -95,7 +102,7 @@ impl Machine {
             diff: runtime.diff,
             clashes: runtime.clashes.clone(),
             drift: runtime.drift,
-            ..TaskView::from_session(node, &runtime.state)
+            ..own
         })
     }
 

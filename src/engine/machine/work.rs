@@ -8,6 +8,7 @@ mod merging;
 use crate::base::{Fault, TaskId, Timestamp, text};
 use crate::engine::command::{CommandId, Outcome};
 use crate::engine::machine::delivery::DeliveryPlan;
+use crate::engine::machine::handover::PendingHandover;
 use crate::engine::machine::rewind::PendingRewind;
 use crate::engine::machine::slot::Hold;
 use crate::engine::machine::{AppendContinuation, CatchUpPreview, Effect, Job, JobOutcome, Machine, UndoneMerge};
@@ -52,6 +53,17 @@ pub(in crate::engine::machine) enum WorkContinuation {
         outcome: Outcome,
     },
     Rewind(PendingRewind),
+    Handover(PendingHandover),
+}
+
+impl WorkContinuation {
+    pub(in crate::engine::machine) fn task(&self) -> TaskId {
+        match self {
+            Self::Outcome { task, .. } => *task,
+            Self::Rewind(pending) => pending.task,
+            Self::Handover(PendingHandover(request)) => request.task,
+        }
+    }
 }
 
 impl Machine {
@@ -108,6 +120,7 @@ impl Machine {
             JobOutcome::Rewound { then, result: Err(fault) } => self.on_rewind_failed(now, &then, fault),
             JobOutcome::Forked { then, result: Ok(()) } => self.on_fork_copied(then),
             JobOutcome::Forked { then, result: Err(fault) } => self.on_fork_failed(now, &then, fault),
+            JobOutcome::HandoverNoted { then, result } => self.on_handover_note(now, then, result),
             JobOutcome::Measured { task, diff } => self.on_measured(task, diff),
         }
     }
@@ -192,6 +205,7 @@ impl Machine {
                 self.finish_work(now, command, task, Ok(outcome));
             }
             WorkContinuation::Rewind(pending) => self.finish_rewind(now, &pending),
+            WorkContinuation::Handover(PendingHandover(request)) => self.finish_handover(now, request),
         }
     }
 
@@ -204,6 +218,9 @@ impl Machine {
                 self.finish_work(now, *command, *task, Err(fault));
             }
             WorkContinuation::Rewind(pending) => self.on_rewind_failed(now, pending, fault),
+            WorkContinuation::Handover(PendingHandover(request)) => {
+                self.finish_work(now, request.origin.command, request.task, Err(fault));
+            }
         }
     }
 

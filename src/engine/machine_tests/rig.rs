@@ -63,6 +63,8 @@ pub struct Rig {
     /// All other effects, in order.
     pub effects: Vec<Effect>,
     commands: u64,
+    /// The setting `profile`.
+    selection: String,
 }
 
 impl Rig {
@@ -90,6 +92,7 @@ impl Rig {
             held: Vec::new(),
             effects: Vec::new(),
             commands: 0,
+            selection: "engineer".to_owned(),
         };
         rig.boot();
         rig
@@ -106,7 +109,29 @@ impl Rig {
         self.effects.clear();
         (self.appends, self.saves) = (DiskMode::Accepts, DiskMode::Accepts);
         self.machine = machine(&self.tree, &self.limits, &self.ids, &self.approvals);
+        self.machine.set_profiles(Profiles::built_in().with_selection(&self.selection));
         self.boot();
+    }
+
+    /// Selects the profile of new tasks.
+    pub fn select(&mut self, setting: &str) {
+        setting.clone_into(&mut self.selection);
+        self.machine.set_profiles(Profiles::built_in().with_selection(setting));
+    }
+
+    /// Answers the jobs that read a note for a hand-over.
+    pub fn notes_done(&mut self) -> usize {
+        let is_note =
+            |effect: &Effect| matches!(effect, Effect::RunJob { job, .. } if matches!(**job, Job::Handover { .. }));
+        let mut done = 0;
+        while let Some(at) = self.effects.iter().position(is_note) {
+            let Effect::RunJob { job, .. } = self.effects.remove(at) else { continue };
+            let Job::Handover { then, .. } = *job else { continue };
+            let note = SessionNote { text: "what was done".to_owned(), ..SessionNote::default() };
+            self.feed(Input::JobDone(Box::new(JobOutcome::HandoverNoted { then, result: Ok(note) })));
+            done += 1;
+        }
+        done
     }
 
     pub fn root(&self) -> TaskId {
@@ -119,7 +144,10 @@ impl Rig {
 
     fn active(&self, task: TaskId) -> &[Event] {
         let log = self.log(task);
-        &log[log.iter().rposition(|event| matches!(event.body, Body::HeadMoved(_))).unwrap_or(0)..]
+        &log[log
+            .iter()
+            .rposition(|event| matches!(event.body, Body::HeadMoved(_) | Body::HandedOver(_)))
+            .unwrap_or(0)..]
     }
 
     pub fn feed(&mut self, input: Input) {
@@ -224,6 +252,9 @@ impl Rig {
         for mut body in bodies {
             if let Body::HeadMoved(moved) = &mut body {
                 *moved.carry = SessionState::replay(self.active(task)).moved_to(&SessionState::default());
+            }
+            if let Body::HandedOver(handed) = &mut body {
+                *handed.carry = SessionState::replay(self.active(task));
             }
             let id = EventId::fresh(&self.ids);
             let event = Event { v: VERSION, id, parent: None, ts: self.clock.now(), run, batch: None, body };

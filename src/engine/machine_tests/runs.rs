@@ -159,7 +159,7 @@ fn a_run_that_asks_the_user_is_woken_only_by_the_user() {
     rig.send(root, "begin");
     rig.start(root);
     let ask = rig.machine.new_ask(
-        Subject::RetriesExhausted,
+        Subject::RetriesExhausted { group: None },
         "Try again?".to_owned(),
         String::new(),
         &[(ChoiceId::Retry, "Try again"), (ChoiceId::Stop, "Stop")],

@@ -3,28 +3,29 @@
 //! Tools for taking part in the tree (to wait, to finish, to ask) need not be listed. They are removed only if a
 //! profile disallows them by name; `yield` and `done` cannot be removed.
 
-use crate::config::profile::{NamedTool, Profile, ProfileProblem, ProfileProblemKind};
+use crate::config::profile::{ListedName, Profile, ProfileProblem, ProfileProblemKind};
 use crate::tools::names;
 
 /// Cannot be disallowed.
 const REQUIRED: [&str; 3] = [names::YIELD, names::DONE, names::SUBMIT_PLAN];
 /// Available without being listed.
-const IMPLICIT: [&str; 5] =
-    [names::SEND_MESSAGE, names::CLARIFY, names::GET_TREE, names::GET_TASK, names::SEARCH_TASKS];
+const IMPLICIT: [&str; 6] =
+    [names::SEND_MESSAGE, names::CLARIFY, names::GET_TREE, names::GET_TASK, names::SEARCH_TASKS, names::USE_SKILL];
 /// The tools for delegating work.
-const DELEGATE: [&str; 8] = [
+const DELEGATE: [&str; 9] = [
     names::CREATE_TASK,
     names::UPDATE_TASK,
     names::REORDER_TASKS,
     names::FORK_TASK_CONTEXT,
     names::STOP_TASK,
+    names::HAND_OVER,
     names::CLOSE_TASK,
     names::RESET_TASK,
     names::DELETE_TASK,
 ];
 
 /// Tools of other programs, with the tools that do the same here.
-const EQUIVALENTS: [(&str, &[&str]); 9] = [
+const EQUIVALENTS: [(&str, &[&str]); 10] = [
     ("agent", &DELEGATE),
     ("askuserquestion", &[names::CLARIFY]),
     ("bashoutput", &[names::BACKGROUND]),
@@ -32,12 +33,13 @@ const EQUIVALENTS: [(&str, &[&str]); 9] = [
     ("killbash", &[names::BACKGROUND]),
     ("killshell", &[names::BACKGROUND]),
     ("multiedit", &[names::EDIT_FILE]),
+    ("skill", &[names::USE_SKILL]),
     ("task", &DELEGATE),
     ("taskoutput", &[names::BACKGROUND]),
 ];
 
 /// Tools of other programs that have no equivalent here.
-const FOREIGN: [&str; 14] = [
+const FOREIGN: [&str; 13] = [
     "enterplanmode",
     "exitplanmode",
     "listmcpresourcestool",
@@ -45,7 +47,6 @@ const FOREIGN: [&str; 14] = [
     "notebookedit",
     "notebookread",
     "readmcpresourcetool",
-    "skill",
     "slashcommand",
     "todoread",
     "todowrite",
@@ -87,9 +88,9 @@ impl Toolset {
     /// Parses the tool lists of a profile. Returns their problems too.
     pub fn read(profile: &Profile) -> (Self, Vec<ProfileProblem>) {
         let mut problems = Vec::new();
-        let mut read = |named: &[NamedTool]| {
+        let mut read = |named: &[ListedName]| {
             let mut patterns = Vec::new();
-            for NamedTool { name, line } in named {
+            for ListedName { name, line } in named {
                 match parse_name(name) {
                     Ok(found) => patterns.extend(found),
                     Err(trouble) => problems.push(ProfileProblem::new(profile.file(), Some(*line), trouble)),

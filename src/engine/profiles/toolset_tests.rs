@@ -2,7 +2,7 @@ use super::*;
 use crate::config::profile::Source;
 
 fn toolset(fields: &str) -> (Toolset, Vec<String>) {
-    let text = format!("---\n{fields}\n---\nprompt");
+    let text = format!("---\nname: x\ndescription: d\n{fields}\n---\nprompt");
     let profile = Profile::read(Source::User, "x.md", "x", text.as_bytes()).unwrap();
     let (tools, problems) = Toolset::read(&profile);
     (tools, problems.iter().map(ToString::to_string).collect())
@@ -14,7 +14,7 @@ fn own(tools: &Toolset) -> Vec<&'static str> {
 
 #[test]
 fn without_lists_everything_is_allowed() {
-    let (tools, problems) = toolset("description: d");
+    let (tools, problems) = toolset("label: l");
     assert_eq!((own(&tools), problems), (names::ALL.to_vec(), vec![]));
     assert!(tools.allows("mcp__files__read") && tools.allows_external() && tools.allows_delegation());
 }
@@ -50,12 +50,12 @@ fn a_list_can_name_servers_or_single_tools() {
 
 #[test]
 fn invalid_names_are_reported_with_their_line() {
-    let (_, problems) = toolset("description: d\ntools: Bash(git:*), WebFetch, raed_file\ndisallowed_tools:\n  - done");
+    let (_, problems) = toolset("tools: Bash(git:*), WebFetch, raed_file\ndisallowed_tools:\n  - done");
     let expected = [
-        "x.md:3: Bash(git:*): ",
-        "x.md:3: the tool WebFetch ",
-        "x.md:3: there is no tool raed_file; did you mean read_file?",
-        "x.md:5: done ",
+        "x.md:4: Bash(git:*): ",
+        "x.md:4: the tool WebFetch ",
+        "x.md:4: there is no tool raed_file; did you mean read_file?",
+        "x.md:6: done ",
     ];
     assert_eq!(problems.len(), expected.len(), "{problems:?}");
     for (problem, start) in problems.iter().zip(expected) {

@@ -7,6 +7,7 @@ use super::Queries;
 use crate::base::{Fault, TaskId};
 use crate::config::RepoFiles;
 use crate::config::recurring::RecurringPlan;
+use crate::engine::oneshot;
 use crate::engine::query::{AskRow, CostRow, CostsBy, List, TaskRow, TaskSummary};
 use crate::engine::session_view;
 use crate::engine::snapshot::TaskView;
@@ -20,6 +21,9 @@ use crate::model::task::Recurring;
 use crate::model::{TaskNode, Tree};
 use crate::store::tree_file::TreeFile;
 use crate::store::{EngineLock, RealDisk, StateCache};
+
+/// The name of the row for requests without a task.
+const ONE_SHOT: &str = "one-shot requests";
 
 /// The content of the tree file.
 #[derive(Default)]
@@ -104,11 +108,12 @@ impl Queries {
                     task: node.id,
                     title: node.title.clone(),
                     ask: ask.clone(),
+                    also: Vec::new(),
                 })),
                 Err(error) => warnings.push(format!("{error}; questions in it are not listed")),
             }
         }
-        Ok(List { rows, warnings })
+        Ok(List { rows: AskRow::joined(rows), warnings })
     }
 
     pub(super) fn summary(&self, task: TaskId) -> Result<TaskSummary, Fault> {
@@ -142,6 +147,15 @@ impl Queries {
                 }
                 Err(fault) => warnings.push(format!("{fault}; its cost is not counted")),
             }
+        }
+        for record in oneshot::records(&self.home.project(self.project.id).oneshots()) {
+            let key = match by {
+                CostsBy::Task => ONE_SHOT.to_owned(),
+                CostsBy::Model => record.model,
+                CostsBy::Day => record.at.to_seconds_string().chars().take(10).collect(),
+            };
+            let row = rows.entry(key.clone()).or_insert_with(|| CostRow { name: key, ..CostRow::default() });
+            row.add(&record.tokens, record.cost);
         }
         let mut rows: Vec<CostRow> = rows.into_values().collect();
         if by != CostsBy::Day {

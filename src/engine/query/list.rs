@@ -67,6 +67,30 @@ pub struct AskRow {
     pub title: String,
     #[serde(flatten)]
     pub ask: Ask,
+    /// Other tasks with the same problem. The answer counts for them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<TaskId>,
+}
+
+impl AskRow {
+    /// Joins questions about the failure of one auth group. The oldest stands for them.
+    pub fn joined(rows: Vec<Self>) -> Vec<Self> {
+        let mut joined: Vec<Self> = Vec::with_capacity(rows.len());
+        for mut row in rows {
+            let group = row.ask.failed_group();
+            match joined.iter_mut().find(|known| group.is_some() && known.ask.failed_group() == group) {
+                Some(known) => {
+                    if row.ask.id < known.ask.id {
+                        row.also = std::mem::take(&mut known.also);
+                        std::mem::swap(known, &mut row);
+                    }
+                    known.also.push(row.task);
+                }
+                None => joined.push(row),
+            }
+        }
+        joined
+    }
 }
 
 /// A task, deleted or not, with the totals of its session.

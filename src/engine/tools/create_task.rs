@@ -10,7 +10,7 @@ use crate::config::recurring::Schedule;
 use crate::engine::agent_port::AgentPort;
 use crate::engine::command::{self, Command, Outcome, StartOutcome, TaskDraft};
 use crate::engine::tools::{answer, fields, unexpected};
-use crate::model::task::Recurring;
+use crate::model::task::{Overrides, Recurring};
 use crate::permit::Mode;
 use crate::tools::{Call, Handler, Reply, ToolEffect, names};
 
@@ -60,6 +60,19 @@ pub(super) struct Input {
     /// dear. Default false.
     #[serde(default)]
     plan: bool,
+    /// Instructions behind the profile's own, for this task only.
+    #[serde(default)]
+    append: Option<String>,
+    /// Another model than the profile's, by its id.
+    #[serde(default)]
+    model: Option<String>,
+    /// How hard to think, in the provider's own word.
+    #[serde(default)]
+    effort: Option<String>,
+    /// Ask the user after this many turns.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    max_turns: Option<u64>,
     /// A mark for the user. red: bug. blue: feature. green: clean-up. yellow: speed. purple: research. gray: chore.
     #[serde(default)]
     colour: Option<fields::Colour>,
@@ -119,6 +132,12 @@ impl Handler for CreateTask {
             profile: fields::given(input.profile),
             budget,
             mode: input.plan.then_some(Mode::Plan),
+            overrides: Box::new(Overrides {
+                append: fields::given(input.append),
+                model: fields::given(input.model),
+                effort: fields::given(input.effort),
+                max_turns: input.max_turns,
+            }),
             colour: input.colour.map(Into::into),
             recurring: match input.recurring {
                 None => Recurring::None,

@@ -30,12 +30,19 @@ async fn all_fields_are_passed_on() {
     let input = json!({
         "title": "Sweep", "description": "Why: dust.", "parent": "01JZ", "profile": "tester", "budget_usd": 2.5,
         "colour": "gray", "recurring": "continue", "cron": "0 6 * * *", "start": "draft",
+        "model": "m", "effort": "high", "max_turns": 9, "append": "Be brief.",
     });
     let draft = TaskDraft {
         title: "Sweep".to_owned(),
         description: "Why: dust.".to_owned(),
         profile: Some("tester".to_owned()),
         budget: Some(MicroUsd(2_500_000)),
+        overrides: Box::new(task::Overrides {
+            append: Some("Be brief.".to_owned()),
+            model: Some("m".to_owned()),
+            effort: Some("high".to_owned()),
+            max_turns: Some(9),
+        }),
         colour: Some(task::Colour::Gray),
         recurring: Recurring::Continue,
         schedule: Schedule { cron: Some("0 6 * * *".to_owned()), ..Schedule::default() },

@@ -79,7 +79,8 @@ pub(super) enum Request {
 /// Returns the access of a root.
 pub(super) fn access(port: AgentPort) -> Access {
     let finish = Arc::new(EngineDoneCheck::new(port.clone(), None));
-    Access { port, is_root: true, may_delegate: true, finish, projects: Some(Arc::new(FakeProjects)) }
+    let skills = Arc::new([]);
+    Access { port, is_root: true, may_delegate: true, finish, skills, projects: Some(Arc::new(FakeProjects)) }
 }
 
 /// Two other projects, of which one accepts messages.

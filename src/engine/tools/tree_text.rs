@@ -67,7 +67,7 @@ pub(super) fn card(card: &TaskCard) -> String {
     if let Some(worktree) = &node.worktree {
         line("worktree", &worktree.display().to_string());
     }
-    line("profile", &node.profile);
+    line("profile", node.profile.as_deref().unwrap_or("none yet: the user chooses"));
     match node.recurring {
         Recurring::None => {}
         Recurring::Reset => line("recurring", "reset: each run starts with an empty conversation"),

@@ -43,6 +43,8 @@ pub enum ChoiceId {
     Spend(MicroUsd),
     /// Continue with another model.
     Model(String),
+    /// Let this profile do the work.
+    Profile(String),
     /// Retry with another key, which the user enters first.
     ChangeKey,
     /// Continue without the limit for as long as the model has no price.
@@ -85,6 +87,7 @@ pub enum ChoiceId {
 const OPTION: &str = "option-";
 const SPEND: &str = "spend-";
 const MODEL: &str = "model-";
+const PROFILE: &str = "profile-";
 
 const WORDS: [(&str, ChoiceId); 20] = [
     ("retry", ChoiceId::Retry),
@@ -116,6 +119,7 @@ impl fmt::Display for ChoiceId {
             Self::Option(index) => write!(f, "{OPTION}{}", index + 1),
             Self::Spend(amount) => write!(f, "{SPEND}{}", amount.0),
             Self::Model(name) => write!(f, "{MODEL}{name}"),
+            Self::Profile(name) => write!(f, "{PROFILE}{name}"),
             Self::Other(word) => f.write_str(word),
             known => f.write_str(WORDS.iter().find(|(_, id)| id == known).map_or("", |(word, _)| word)),
         }
@@ -137,8 +141,15 @@ impl From<String> for ChoiceId {
         let option = word.strip_prefix(OPTION).and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
         let spend = || Some(Self::Spend(MicroUsd(word.strip_prefix(SPEND)?.parse().ok()?)));
         let model = || Some(Self::Model(word.strip_prefix(MODEL)?.to_owned()));
+        let profile = || Some(Self::Profile(word.strip_prefix(PROFILE)?.to_owned()));
         let known = || WORDS.iter().find(|(known, _)| *known == word).map(|(_, id)| id.clone());
-        option.map(Self::Option).or_else(spend).or_else(model).or_else(known).unwrap_or(Self::Other(word))
+        option
+            .map(Self::Option)
+            .or_else(spend)
+            .or_else(model)
+            .or_else(profile)
+            .or_else(known)
+            .unwrap_or(Self::Other(word))
     }
 }
 

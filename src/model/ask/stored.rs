@@ -75,6 +75,8 @@ impl From<StoredAsk> for Ask {
 fn id_of_label(subject: &Subject, at: usize, count: usize, label: &str) -> ChoiceId {
     let of = |ids: &[ChoiceId]| ids.get(at).cloned();
     let known = match subject {
+        // Earlier versions had none.
+        Subject::Bind { .. } => None,
         Subject::Clarify | Subject::Permission(_) | Subject::Plan(_) => Some(ChoiceId::Option(at)),
         Subject::McpApproval { .. } | Subject::Approval { .. } | Subject::TaskLimit => {
             of(&[ChoiceId::Approve, ChoiceId::Decline])
@@ -83,7 +85,7 @@ fn id_of_label(subject: &Subject, at: usize, count: usize, label: &str) -> Choic
         Subject::LaunchFailed(_) => of(&[ChoiceId::Retry, ChoiceId::Leave]),
         Subject::SetupHook if count == 3 => of(&[ChoiceId::Retry, ChoiceId::SkipHook, ChoiceId::Leave]),
         Subject::SetupHook => of(&[ChoiceId::Retry, ChoiceId::RunEditedHook, ChoiceId::SkipHook, ChoiceId::Leave]),
-        Subject::RetriesExhausted => of(&[ChoiceId::Retry, ChoiceId::Stop]),
+        Subject::RetriesExhausted { .. } => of(&[ChoiceId::Retry, ChoiceId::Stop]),
         Subject::CompactionFailed => of(&[ChoiceId::Retry, ChoiceId::SkipSummary, ChoiceId::Stop]),
         Subject::CheckFailed => of(&[ChoiceId::Continue, ChoiceId::Accept, ChoiceId::Fail]),
         Subject::Budget { .. } if at == 0 && label == "Go on without a limit" => Some(ChoiceId::ContinueUnpriced),

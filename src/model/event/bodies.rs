@@ -9,7 +9,7 @@ use crate::model::ask::Answer;
 use crate::model::content::{BlobRef, Content, Image};
 use crate::model::conversation::Wire;
 use crate::model::fold::{OpenCall, SessionState};
-use crate::model::task::TaskNode;
+use crate::model::task::{EditedBy, TaskNode};
 use crate::model::tool::ToolSpec;
 
 /// Messages that became part of the conversation, at this point and in this order.
@@ -256,6 +256,60 @@ pub struct ForkMarker {
     pub title: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
+}
+
+/// The task was given to another profile. The conversation before this event is retired: it can be read, searched and
+/// forked, and is never continued. Costs, messages and open questions stay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandedOver {
+    /// The full name of the old profile. `None` if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The full name of the new profile.
+    pub to: String,
+    pub by: EditedBy,
+    /// Who wrote the note.
+    pub author: NoteAuthor,
+    pub facts: HandoverFacts,
+    /// The state at this point. Filled in by the store.
+    #[serde(default)]
+    pub carry: Box<SessionState>,
+}
+
+/// Who wrote the note of a hand-over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteAuthor {
+    /// Whoever handed the task over.
+    Giver,
+    /// Matrix, from the session.
+    Session,
+}
+
+/// The state of a task's work at a hand-over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HandoverFacts {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default)]
+    pub ahead: usize,
+    #[serde(default)]
+    pub behind: usize,
+    /// The number of files with uncommitted changes.
+    #[serde(default)]
+    pub uncommitted: usize,
+    /// The subjects of the branch's commits, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<String>,
+    /// The command of the last check, and whether it succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<(String, bool)>,
+    #[serde(default)]
+    pub open_asks: usize,
+    #[serde(default)]
+    pub unread: usize,
+    #[serde(default)]
+    pub cost: MicroUsd,
 }
 
 /// The state of a log's tail, which decides how to resume.

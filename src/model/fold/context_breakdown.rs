@@ -93,7 +93,8 @@ impl ContextBreakdown {
             | MessageSource::CrossProject { .. }
             | MessageSource::BackgroundComplete { .. }
             | MessageSource::Interrupt
-            | MessageSource::Notice => self.messages += message.body.len() as u64 + pictures(&message.images),
+            | MessageSource::Notice
+            | MessageSource::Handover { .. } => self.messages += message.body.len() as u64 + pictures(&message.images),
         }
     }
 

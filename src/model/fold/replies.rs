@@ -78,7 +78,8 @@ impl Replies {
             | MessageSource::CompactedResume
             | MessageSource::Compact
             | MessageSource::Interrupt
-            | MessageSource::Notice => {}
+            | MessageSource::Notice
+            | MessageSource::Handover { .. } => {}
         }
     }
 

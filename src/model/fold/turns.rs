@@ -42,6 +42,9 @@ impl LastExit {
 pub struct Turns {
     /// The total number, including rewound and summarized turns.
     pub ended: u64,
+    /// How many of them are from before the last hand-over. A profile's limit does not count them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub retired: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<LastTurn>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -52,6 +55,11 @@ pub struct Turns {
     /// How the last run ended, until the conversation continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_exit: Option<LastExit>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The turn that ended last on the active chain.
@@ -106,6 +114,17 @@ impl Turns {
         self.last_exit = Some(LastExit { exit, result, event, decided, notified: false });
     }
 
+    /// Returns the turns after a hand-over. A finished task stays finished until it gets a message.
+    pub fn after_handover(&self) -> Self {
+        let last_exit = self.last_exit.clone().filter(|last| matches!(last.exit, Exit::DonePassed | Exit::DoneFailed));
+        Self { ended: self.ended, retired: self.ended, last_exit, ..Self::default() }
+    }
+
+    /// Returns the number of turns of the current profile.
+    pub fn of_profile(&self) -> u64 {
+        self.ended.saturating_sub(self.retired)
+    }
+
     pub fn on_parent_notified(&mut self) {
         if let Some(last) = &mut self.last_exit {
             last.notified = true;
@@ -115,6 +134,7 @@ impl Turns {
     /// Drops the state of the source: its number of turns and the end of its run.
     pub fn on_forked(&mut self) {
         self.ended = 0;
+        self.retired = 0;
         self.last_exit = None;
         self.last_role = Some(Role::User);
     }

@@ -69,6 +69,7 @@ pub(super) fn of_command(command: &Command) -> Scope {
         Command::Message { .. } | Command::Ask { .. } => Scope::Send,
         Command::Create { .. }
         | Command::Update { .. }
+        | Command::HandOverTask { .. }
         | Command::Close { .. }
         | Command::Delete { .. }
         | Command::Reset { .. }

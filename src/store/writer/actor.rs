@@ -172,6 +172,10 @@ impl Actor {
                 *marker.carry = now.clone();
                 Ok((head, Body::CompactMarker(marker)))
             }
+            Body::HandedOver(mut handed) => {
+                *handed.carry = now.clone();
+                Ok((head, Body::HandedOver(handed)))
+            }
             Body::HeadMoved(mut moved) => {
                 let then = match moved.to {
                     Some(event) => self.sessions.active_at(session, event)?.state(),
@@ -278,5 +282,5 @@ impl Actor {
 
 /// Returns true if an event carries state across a cut of the chain, which only the writer knows exactly.
 fn cuts_the_chain(body: &Body) -> bool {
-    matches!(body, Body::CompactMarker(_) | Body::HeadMoved(_))
+    matches!(body, Body::CompactMarker(_) | Body::HeadMoved(_) | Body::HandedOver(_))
 }

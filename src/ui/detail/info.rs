@@ -30,7 +30,15 @@ pub fn rows(task: &TaskView, project: &ProjectState, tails: &Tails, cx: &Cx<'_>,
     page.line("doing", doing(task, project, cx));
     page.some("number", node.number.map(|number| number.to_string()).as_deref());
     page.line("id", node.id.to_string());
-    page.line("profile", sanitize::line(&node.profile));
+    match (&node.profile, node.overrides.is_empty()) {
+        (Some(profile), true) => page.line("profile", sanitize::line(profile)),
+        (Some(profile), false) => {
+            let differs = node.overrides.describe();
+            page.line("profile", sanitize::line(&format!("{profile} + {differs}")));
+        }
+        (None, _) if node.is_folder() => {}
+        (None, _) => page.line("profile", "none yet: you choose when it starts"),
+    }
     if let Some(mode) = task.mode {
         page.line("mode", format!("{mode}: {}", labels::mode(mode)));
     }

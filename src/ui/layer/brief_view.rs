@@ -70,6 +70,12 @@ fn profile_name(brief: &Brief, model: &Model) -> String {
     let default = || profiles.iter().find(|profile| profile.is_default).map(|profile| profile.name.clone());
     match &brief.profile {
         Some(name) => name.clone(),
-        None => format!("{} (default)", default().unwrap_or_else(|| crate::model::task::DEFAULT_PROFILE.to_owned())),
+        None => match (default(), model.project.info.selection.as_str()) {
+            (Some(name), _) => format!("{name} (default)"),
+            (None, "ask") => "you choose when it starts".to_owned(),
+            (None, "inherit") => "that of the task above".to_owned(),
+            (None, "") => format!("{} (default)", crate::model::task::DEFAULT_PROFILE),
+            (None, broken) => format!("{broken} (cannot be used)"),
+        },
     }
 }

@@ -54,6 +54,15 @@ pub enum ChooserAction {
     Client,
     /// Goes to the task that a notice is about.
     Notice(Option<TaskId>),
+    /// Selects who does new tasks: a profile, `ask` or `inherit`.
+    Select(String),
+    /// Shows the problem of a profile that cannot be used.
+    BrokenProfile(String),
+    /// Gives a task to a profile.
+    HandOver {
+        task: TaskId,
+        to: String,
+    },
     /// Sets the profile of the new task in the prompt below this list.
     Profile(Option<String>),
 }

@@ -148,6 +148,8 @@ pub fn snapshot() -> Snapshot {
         model: Some("sonnet".to_owned()),
         profiles: Vec::new(),
         bypass: crate::permit::Bypass::default(),
+        broken_profiles: Vec::new(),
+        selection: String::new(),
     };
     Snapshot { project, root: ids.root, tasks, quiet: false, live: LiveTurns::default(), clients: Vec::new() }
 }

@@ -11,6 +11,7 @@ use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
 use crate::model::live_turn::Tail;
 use crate::model::message::{Message, MessageSource, TreeAction};
+use crate::model::task::EditedBy;
 use crate::ui::labels;
 use crate::ui::transcript::entry::{DeliveryState, Entry, EntryId, EntryKind, Summary, Tone, ToolEntry};
 use crate::ui::transcript::layout::shown_name;
@@ -188,6 +189,17 @@ impl Fold {
             }
             Body::ForkMarker(fork) => {
                 let text = format!("forked from another session as \"{}\"", sanitize::line(&fork.title));
+                self.push(event, EntryKind::Separator { text });
+            }
+            Body::HandedOver(handed) => {
+                places = self.settle();
+                self.open.clear();
+                let from = handed.from.as_deref().map_or("nobody".into(), sanitize::line);
+                let by = match handed.by {
+                    EditedBy::User => "you",
+                    EditedBy::Agent => "an agent above",
+                };
+                let text = format!("{from}, retired · handed over to {} by {by}", sanitize::line(&handed.to));
                 self.push(event, EntryKind::Separator { text });
             }
             Body::RunStarted(run) => {
@@ -388,6 +400,7 @@ impl Fold {
                 let (first, rest) = headline(&message.body);
                 quiet(&without_ids(&sanitize::line(first)), rest)
             }
+            MessageSource::Handover { .. } => quiet("hand-over note", &message.body),
             // The Ask and the summary have their own entries.
             MessageSource::ClarifyResponse { .. } | MessageSource::CompactedResume => return,
         };

@@ -46,6 +46,7 @@ fn summary(body: &Body) -> String {
         Body::CompactStarted(it) => name(&it.trigger),
         Body::CompactMarker(it) => format!("{} to {} tokens", it.tokens_before, it.tokens_after),
         Body::ForkMarker(it) => brief(&it.title),
+        Body::HandedOver(it) => brief(&it.to),
         Body::RunStarted(it) => format!("{} {}", brief(&it.profile), brief(&it.model)),
         Body::RunEnded(it) => name(&it.exit),
         Body::DoneNotified(it) => brief(&it.result),

@@ -226,6 +226,8 @@ pub fn act(model: &mut Model, action: Action, cx: &Cx<'_>, out: &mut Out) {
         Action::Accept => accept(model, AcceptMode::Plain, cx, out),
         Action::AcceptTab => composer::accept(model, cx, out),
         Action::AcceptDraft => accept(model, AcceptMode::Draft, cx, out),
+        Action::Profiles => pickers::open_who(model),
+        Action::HandOver => pickers::open_handover(model, cx),
         Action::ChooseProfile => pickers::open_profiles(model),
         Action::Yes => confirm(model, cx, out),
         Action::No => {

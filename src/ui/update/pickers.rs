@@ -1,5 +1,7 @@
 //! Opens lists, prompts and boards, and handles their results.
 
+mod profiles;
+
 use crate::base::{AskId, MicroUsd, TaskId};
 use crate::engine::command::{Command, TaskChanges, TaskDraft, TaskStart};
 use crate::engine::update::Level;
@@ -16,6 +18,7 @@ use crate::ui::setup::ModelOption;
 use crate::ui::toast::Toast;
 use crate::ui::update::actions;
 use crate::ui::update::{Out, go_to, quit};
+pub use profiles::{open_handover, open_profiles, open_who};
 
 pub fn choose(model: &mut Model, title: &'static str, placeholder: &'static str, items: Vec<Item>) {
     model.layers.push(Layer::Choose(Chooser::new(title, placeholder, items)));
@@ -271,28 +274,6 @@ pub fn open_move(model: &mut Model, task: TaskId, cx: &Cx<'_>) {
     choose(model, "move under", "which task?", items);
 }
 
-/// Opens the list of profiles for the new task.
-pub fn open_profiles(model: &mut Model) {
-    if !matches!(model.layers.last(), Some(Layer::Brief(_))) {
-        return;
-    }
-    let mut profiles: Vec<_> = model.project.info.profiles.iter().collect();
-    profiles.sort_by_key(|profile| !profile.is_default);
-    let items = profiles.into_iter().map(|profile| {
-        let name = crate::base::sanitize::line(&profile.name);
-        let description = crate::base::sanitize::line(&profile.description).into_owned();
-        Item {
-            label: if profile.is_default { format!("{name} (default)") } else { name.into_owned() },
-            also: description.clone(),
-            note: description,
-            group: None,
-            pick: ChooserAction::Profile((!profile.is_default).then(|| profile.name.clone())),
-        }
-    });
-    let items = items.collect();
-    choose(model, "profile", "which profile?", items);
-}
-
 /// Opens the list of themes. The selected one is shown at once; closing the list shows the one of the settings again.
 pub fn open_themes(model: &mut Model) {
     let auto = std::iter::once("auto".to_owned()).chain(model.settings.themes.iter().cloned());
@@ -385,6 +366,11 @@ pub fn pick(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
             if let Some(Layer::Brief(brief)) = model.layers.last_mut() {
                 brief.profile = name;
             }
+        }
+        ChooserAction::Select(name) => profiles::select(model, name, cx, out),
+        ChooserAction::BrokenProfile(problem) => model.toasts.say(Level::Error, problem, cx.now),
+        ChooserAction::HandOver { task, to } => {
+            out.command(model, Command::HandOverTask { task, to, note: None }, PendingReply::Plain(None), cx);
         }
         ChooserAction::Model(name) => {
             // Running agents keep their model: the engine was opened with it.

@@ -96,7 +96,8 @@ impl Desk {
         }
         let profile = self.request.assignment.order.node.profile.clone();
         let shape = resume::of(&self.state).shape();
-        self.append(vec![RunStarted { shape, profile, model: "paper".to_owned() }.into()]).await?;
+        self.append(vec![RunStarted { shape, profile: profile.unwrap_or_default(), model: "paper".to_owned() }.into()])
+            .await?;
         loop {
             if let Some(reason) = self.listen() {
                 let exit = Exit::Interrupted(reason);

@@ -260,7 +260,7 @@ impl AgentFixture {
                 model: self.model.clone(),
                 wire: self.wire,
                 tools: Vec::new(),
-                system: prompt::system("You are tested."),
+                system: prompt::system(mxd::config::profile::SystemPrompt::Add, "", "You are tested."),
                 cache: CachePolicy::default(),
                 max_output: 4_096,
                 effort: None,

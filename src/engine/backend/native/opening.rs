@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::prompts;
 use crate::agent::prompt::{self, Guide, TaskBrief};
 use crate::engine::backend::Assignment;
 
@@ -12,7 +13,9 @@ const READ_BYTES: u64 = 1 << 20;
 
 /// Returns how agents work here, and what is special about this one.
 pub(in crate::engine::backend) fn system_text(assignment: &Assignment) -> String {
-    let system = prompt::system(&super::agent_prompt(assignment));
+    let place = prompts::place(assignment.order.place.is_none(), assignment.may_delegate());
+    let profile = &assignment.profile.profile;
+    let system = prompts::system(profile.system, place, &profile.prompt);
     let outside = include_str!("../../../../assets/prompts/outside.md");
     format!("{}\n\n# Your tools\n\n{}\n\n{}", system.stable.trim(), outside.trim(), system.variable)
 }

@@ -167,6 +167,7 @@ fn access(ctx: &EngineContext, request: &RunRequest) -> Access {
         finish: Arc::clone(&request.done_check),
         is_root,
         may_delegate: request.assignment.order.may_delegate,
+        skills: Arc::clone(&request.skills),
         projects: is_root.then(|| Arc::new(ctx.project_inbox.clone()) as Arc<dyn orchestration::Projects>),
     }
 }

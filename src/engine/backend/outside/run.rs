@@ -275,7 +275,7 @@ impl Run {
 
     /// Records the start, and repairs what an earlier run left.
     async fn begin(&mut self) -> Result<(), StoreError> {
-        let profile = self.request.assignment.order.node.profile.clone();
+        let profile = self.request.assignment.order.node.profile.clone().unwrap_or_default();
         let shape = resume::of(&self.state).shape();
         let model = self.model();
         let mut bodies: Vec<Body> = vec![RunStarted { shape, profile, model }.into()];
@@ -297,7 +297,7 @@ impl Run {
                     .to_owned(),
             );
         }
-        let has_history = self.state.turns.ended > 0 || self.state.turns.last_role.is_some();
+        let has_history = self.state.turns.of_profile() > 0 || self.state.turns.last_role.is_some();
         bodies.push(self.session_event(has_history));
         self.append(bodies).await?;
         self.tell_about_session();

@@ -208,7 +208,7 @@ impl Run {
         }
         self.append(bodies).await?;
         if let Some(limit) = self.request.assignment.profile.profile.max_turns
-            && self.state.turns.ended >= limit
+            && self.state.turns.of_profile() >= limit
         {
             let exit = Exit::Interrupted(InterruptReason::TurnLimit);
             self.exit = Some(exit.clone());

@@ -1,26 +1,28 @@
-//! Closing, resetting and deleting tasks whose runs have to end first. The affected tasks are held meanwhile, so that
+//! Closing, resetting, deleting and handing over tasks whose runs have to end first. The affected tasks are held meanwhile, so that
 //! no run starts there.
 
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::engine::command::Actor;
+use crate::engine::machine::handover::HandoverRequest;
 use crate::engine::machine::slot::{Hold, Slot};
 use crate::engine::machine::{Machine, Origin, TaskRuntime};
 use crate::model::event::InterruptReason;
 
-/// A change that removes a task's worktree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine::machine) enum Removal {
+/// A change that waits for runs to end.
+#[derive(Clone, Debug)]
+pub(in crate::engine::machine) enum DeferredChange {
     Close,
     Reset,
     Delete,
+    HandOver(Box<HandoverRequest>),
 }
 
-/// A change that waits for runs to end.
+/// A change with the tasks that it holds meanwhile.
 #[derive(Debug)]
 pub(in crate::engine::machine) struct Deferred {
     origin: Origin,
     task: TaskId,
-    removal: Removal,
+    change: DeferredChange,
     /// The tasks that it holds. They are stored because a failed save of a move may take one out of the subtree again.
     held: Vec<TaskId>,
 }
@@ -36,11 +38,11 @@ enum Obstacle {
     Changing,
 }
 
-impl Removal {
+impl DeferredChange {
     /// Returns true if the change stops running agents. Closing a running task is more likely a mistake.
-    fn stops_agents(self) -> bool {
+    fn stops_agents(&self) -> bool {
         match self {
-            Self::Reset | Self::Delete => true,
+            Self::Reset | Self::Delete | Self::HandOver(_) => true,
             Self::Close => false,
         }
     }
@@ -48,10 +50,10 @@ impl Removal {
 
 impl Machine {
     /// Returns the tasks whose runs have to end first.
-    fn affected_tasks(&self, task: TaskId, removal: Removal) -> Vec<TaskId> {
-        match removal {
-            Removal::Reset => vec![task],
-            Removal::Close | Removal::Delete => self.tree.walk(task).map(|node| node.id).collect(),
+    fn affected_tasks(&self, task: TaskId, change: &DeferredChange) -> Vec<TaskId> {
+        match change {
+            DeferredChange::Reset | DeferredChange::HandOver(_) => vec![task],
+            DeferredChange::Close | DeferredChange::Delete => self.tree.walk(task).map(|node| node.id).collect(),
         }
     }
 
@@ -70,15 +72,15 @@ impl Machine {
 
     /// Defers a change until runs have ended, and stops agents if the change does so. Returns false if it need not or
     /// cannot be deferred.
-    pub(super) fn defer(&mut self, origin: Origin, task: TaskId, removal: Removal) -> bool {
-        let affected = self.affected_tasks(task, removal);
+    pub(in crate::engine::machine) fn defer(&mut self, origin: Origin, task: TaskId, change: DeferredChange) -> bool {
+        let affected = self.affected_tasks(task, &change);
         let is_edited = |runtime: &TaskRuntime| runtime.holds.has(Hold::Change);
         let obstacles: Vec<(TaskId, Obstacle)> = affected.iter().map(|task| (*task, self.obstacle(*task))).collect();
         let has = |wanted: Obstacle| obstacles.iter().any(|(_, obstacle)| *obstacle == wanted);
         let changing =
             has(Obstacle::Changing) || affected.iter().any(|task| self.runtimes.get(task).is_some_and(is_edited));
         let working = has(Obstacle::Working);
-        if changing || (working && !removal.stops_agents()) || !(working || has(Obstacle::Ending)) {
+        if changing || (working && !change.stops_agents()) || !(working || has(Obstacle::Ending)) {
             return false;
         }
         for (task, obstacle) in obstacles {
@@ -87,30 +89,31 @@ impl Machine {
             }
             self.runtime(task).holds.add(Hold::Change);
         }
-        self.deferred.push(Deferred { origin, task, removal, held: affected });
+        self.deferred.push(Deferred { origin, task, change, held: affected });
         true
     }
 
     /// Makes the deferred changes whose runs have ended.
     pub(in crate::engine::machine) fn run_deferred(&mut self, now: Timestamp) {
         let mut at = 0;
-        while let Some(Deferred { task, removal, .. }) = self.deferred.get(at) {
-            let affected = self.affected_tasks(*task, *removal);
+        while let Some(Deferred { task, change, .. }) = self.deferred.get(at) {
+            let affected = self.affected_tasks(*task, change);
             if affected.iter().any(|task| self.obstacle(*task) != Obstacle::None) {
                 at += 1;
                 continue;
             }
-            let Deferred { origin, task, removal, held } = self.deferred.remove(at);
+            let Deferred { origin, task, change, held } = self.deferred.remove(at);
             self.unhold(&held);
             // The task may have been moved out of the agent's subtree.
             let allowed = match origin.actor {
                 Actor::Agent(own) => self.check_below(own, task),
                 Actor::User | Actor::Engine => Ok(()),
             };
-            let made = allowed.and_then(|()| match removal {
-                Removal::Close => self.close(now, origin, task),
-                Removal::Reset => self.reset(now, origin, task),
-                Removal::Delete => self.delete(now, origin, task),
+            let made = allowed.and_then(|()| match change {
+                DeferredChange::Close => self.close(now, origin, task),
+                DeferredChange::Reset => self.reset(now, origin, task),
+                DeferredChange::Delete => self.delete(now, origin, task),
+                DeferredChange::HandOver(request) => self.start_handover(now, *request),
             });
             let refused = made.map_err(|fault| self.refuse(origin, fault)).is_err();
             // Tasks that the change does not hold are released, and may have new messages.

@@ -1,6 +1,6 @@
 //! Closing, resetting and deleting tasks. Their work is archived before the worktree is removed.
 
-use super::deferring::Removal;
+use super::deferring::DeferredChange;
 use super::steps::{AfterAppend, AfterRemoval, Edit, RemovalContinuation};
 use crate::base::{Fault, TaskId, Timestamp};
 use crate::config::recurring::PlanChange;
@@ -67,7 +67,7 @@ impl Machine {
     ) -> Result<(), Fault> {
         self.node(task)?;
         self.check_not_root(task, "closed")?;
-        if self.defer(origin, task, Removal::Close) {
+        if self.defer(origin, task, DeferredChange::Close) {
             return Ok(());
         }
         self.check_subtree_idle(origin.actor, task, "closed")?;
@@ -104,7 +104,7 @@ impl Machine {
     ) -> Result<(), Fault> {
         self.node(task)?;
         self.check_not_root(task, "deleted")?;
-        if self.defer(origin, task, Removal::Delete) {
+        if self.defer(origin, task, DeferredChange::Delete) {
             return Ok(());
         }
         self.check_subtree_idle(origin.actor, task, "deleted")?;
@@ -129,7 +129,7 @@ impl Machine {
         task: TaskId,
     ) -> Result<(), Fault> {
         self.node(task)?;
-        if self.defer(origin, task, Removal::Reset) {
+        if self.defer(origin, task, DeferredChange::Reset) {
             return Ok(());
         }
         if self.is_busy(task) {

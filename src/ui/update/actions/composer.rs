@@ -78,7 +78,12 @@ fn dropped_by_message(model: &Model, task: TaskId) -> Option<AskId> {
         | AskKind::CheckFailed
         | AskKind::Permission
         | AskKind::Plan => true,
-        AskKind::SetupHook | AskKind::McpApproval | AskKind::Review | AskKind::TaskLimit | AskKind::Approval => false,
+        AskKind::SetupHook
+        | AskKind::McpApproval
+        | AskKind::Review
+        | AskKind::TaskLimit
+        | AskKind::Approval
+        | AskKind::Bind => false,
     };
     let asks = &model.project.task(task)?.asks;
     asks.iter().filter(is_dropped).map(|ask| ask.id).find(|id| !model.asks.is_sent(*id))
