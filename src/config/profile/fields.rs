@@ -32,7 +32,7 @@ pub const FIELDS: [Field; 23] = [
     field("name", Kind::Text, "Letters, digits, - _ and .; the file name by default"),
     field("label", Kind::Text, "What people see instead of the name"),
     field("description", Kind::Text, "When to use it. Agents that delegate work read this. Required"),
-    field("backend", Kind::Text, "The program that carries out its runs; the built-in agent by default"),
+    field("backend", Kind::Text, "The program that carries out its runs; not in a repository's profile"),
     field("model", Kind::Text, "A model id, or inherit for the configured model"),
     field("auth", Kind::Text, "An auth group of your settings; not in a repository's profile"),
     field("effort", Kind::Text, "How hard to think, in the provider's own word"),
