@@ -40,7 +40,7 @@ pub const WRITE_FILE: &str = "write_file";
 pub const YIELD: &str = "yield";
 
 /// Every built-in tool.
-pub const ALL: [&str; 26] = [
+pub const ALL: [&str; 28] = [
     BACKGROUND,
     BASH,
     CLARIFY,

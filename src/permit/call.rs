@@ -91,7 +91,7 @@ impl Places {
 }
 
 /// The tools that rules can name without a server.
-pub(super) const OWN_TOOLS: [&str; 19] = [
+pub(super) const OWN_TOOLS: [&str; 21] = [
     "background",
     "clarify",
     "close_task",
