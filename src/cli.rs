@@ -22,6 +22,7 @@ mod gc;
 mod goal;
 mod handover;
 mod help;
+mod hooks;
 mod host;
 mod import;
 mod init;
@@ -111,6 +112,8 @@ enum Command {
     Backends(backends::Args),
     /// List, explain and change what agents may do without asking.
     Permit(permit::Args),
+    /// List, approve and test lifecycle hooks.
+    Hooks(hooks::Args),
     /// List and check the profiles that tasks can use.
     Agents(agents::Args),
     /// List, check, add and update skills.
@@ -273,6 +276,7 @@ pub fn main() -> ExitCode {
         Some(Command::Mcp(args)) => mcp::run(&mut console, &place, args),
         Some(Command::Backends(args)) => backends::run(&mut console, &place, args),
         Some(Command::Permit(args)) => permit::run(&mut console, &place, args),
+        Some(Command::Hooks(args)) => hooks::run(&mut console, &place, args),
         Some(Command::Agents(args)) => agents::run(&mut console, &place, &args),
         Some(Command::Skill(args)) => skill::run(&mut console, &place, &args),
         Some(Command::Run(args)) => run::run(&mut console, &place, &args),

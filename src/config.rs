@@ -8,6 +8,7 @@
 pub mod edit;
 pub mod environment;
 pub mod front_matter;
+pub mod hooks;
 pub mod key_path;
 pub mod layer;
 pub mod mask;
@@ -32,6 +33,7 @@ mod validate;
 
 pub use edit::{EditError, SettingsEdit};
 pub use environment::Environment;
+pub use hooks::{HookDefinition, HookHandler};
 pub use key_path::KeyPath;
 pub use layer::{Layer, Origin};
 pub use mask::holds_secret;

@@ -17,6 +17,7 @@ pub mod feed;
 pub mod gc;
 pub mod handle;
 pub mod handover;
+pub mod hooks;
 pub mod include;
 #[cfg(test)]
 pub mod json_port;

@@ -13,6 +13,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod git;
+pub mod hooks;
 pub mod import;
 pub mod model;
 pub mod net;

@@ -14,6 +14,7 @@ pub mod diff;
 pub mod event;
 pub mod fold;
 pub mod fork;
+pub mod hook;
 pub mod live;
 pub mod live_turn;
 pub mod message;

@@ -71,6 +71,17 @@ impl Conversation {
         self.calls.iter().filter(|(_, answered)| !answered).map(|(call, _)| call.as_str())
     }
 
+    /// Returns the agent's last text. Empty if it has said nothing.
+    pub fn last_text(&self) -> String {
+        let own = self.role_messages().iter().rev().find(|message| message.role == Role::Assistant);
+        let blocks = own.iter().flat_map(|message| &message.blocks);
+        let texts = blocks.filter_map(|block| match block {
+            Block::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
     pub fn apply(&mut self, event: &Event) {
         match &event.body {
             Body::AssistantText(assistant) if !assistant.text.trim().is_empty() => {

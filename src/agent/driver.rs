@@ -17,11 +17,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::conversation::Conversation;
-use crate::agent::machine::{Effect, Input, Limits, Machine, Prepared};
+use crate::agent::machine::{Effect, Input, Limits, Machine, Prepared, Purpose};
 use crate::base::trace::{Variant, Variants};
 use crate::base::{Clock, IdSource, MessageId, RunId, TaskId, Timestamp, TurnId};
+use crate::hooks::Firing;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Exit, InterruptReason, PermissionNote, ToolResult};
+use crate::model::hook::HookEvent;
 use crate::model::live::Live;
 use crate::model::message::{Message, MessageSource};
 use crate::model::run::{Ending, RunCommand};
@@ -80,7 +82,6 @@ pub async fn drive(setup: RunSetup, inbox: mpsc::UnboundedReceiver<RunCommand>) 
     // A run may last hours, and the log is as large as the conversation.
     drop(active);
     let run = Run {
-        machine,
         requests: Arc::default(),
         work: FuturesUnordered::new(),
         model_cancel: CancellationToken::new(),
@@ -91,6 +92,9 @@ pub async fn drive(setup: RunSetup, inbox: mpsc::UnboundedReceiver<RunCommand>) 
         exit: None,
         pending_snapshot: None,
         tools_ran: false,
+        stop_judged: machine.state().turns.last.as_ref().map(|last| last.turn),
+        was_sent_back: false,
+        machine,
         setup,
     };
     Ok(run.run_to_end(inbox).await)
@@ -141,6 +145,10 @@ struct Run {
     pending_snapshot: Option<Shared<BoxFuture<'static, ()>>>,
     /// Tools that may change files ran since the last snapshot.
     tools_ran: bool,
+    /// The last turn after which the hooks for sleeping were called, or need not be.
+    stop_judged: Option<TurnId>,
+    /// A hook has sent the agent back since it last slept.
+    was_sent_back: bool,
 }
 
 impl Run {
@@ -216,6 +224,27 @@ impl Run {
         let effects = self.machine.step(self.now(), input);
         tracing::debug!(effects = %Variants(&effects), took = ?started.elapsed());
         effects.into_iter().for_each(|effect| self.perform(effect));
+        self.judge_stop();
+    }
+
+    /// Calls the hooks for an agent that is about to sleep.
+    fn judge_stop(&mut self) {
+        let Some(turn) = self.machine.slept_after() else { return };
+        if self.stop_judged.replace(turn) == Some(turn) || self.machine.waits_for_others() {
+            return;
+        }
+        let hooks = self.setup.tools.hooks.clone();
+        if !hooks.has(HookEvent::Stop) {
+            return;
+        }
+        let said = self.machine.conversation().last_text();
+        let fields = serde_json::json!({ "stop_hook_active": self.was_sent_back, "last_assistant_message": said });
+        let judging = async move {
+            let joined = hooks.fire(Firing::new(HookEvent::Stop, "", fields)).await;
+            let objects = joined.is_blocked && joined.stop.is_none();
+            objects.then_some(Input::SentBack { event: HookEvent::Stop, reason: joined.reason })
+        };
+        self.work.push(judging.boxed());
     }
 
     /// Handles side effects of an input before the machine sees it: books costs, updates tools.
@@ -238,10 +267,12 @@ impl Run {
                 // Other runs must not wait for this money until the retry or the user's answer.
                 self.setup.budget.release();
             }
+            Input::SentBack { .. } => self.was_sent_back = true,
             Input::Start
             | Input::SaveFailed { .. }
             | Input::Delivered { .. }
             | Input::Withdraw { .. }
+            | Input::CompactionRefused { .. }
             | Input::Prepared(_)
             | Input::Counted { .. }
             | Input::Reserved(_)
@@ -278,7 +309,10 @@ impl Run {
             Effect::Release => self.setup.budget.release(),
             Effect::CallModel { number, purpose, attempt } => {
                 self.snapshot_files();
-                self.call_model(number, purpose, attempt);
+                let is_summary = matches!(purpose, Purpose::Summarise { .. }) && attempt == 1;
+                let judged = is_summary && self.setup.tools.hooks.has(HookEvent::PreCompact);
+                let before = judged.then(|| self.judge_compaction(number));
+                self.call_model(number, purpose, attempt, before);
             }
             Effect::CancelModel { .. } => self.model_cancel.cancel(),
             Effect::RunTools { calls, consents } => self.run_tools(calls, consents),
@@ -314,6 +348,19 @@ impl Run {
             Effect::UseModel { model } => self.use_model(model),
             Effect::Exit(exit) => self.exit = Some(exit),
         }
+    }
+
+    /// Returns the future that asks the hooks about a summary. It resolves to the refusal, or `None`.
+    fn judge_compaction(&self, number: u64) -> BoxFuture<'static, Option<Input>> {
+        let hooks = self.setup.tools.hooks.clone();
+        let trigger = if self.machine.has_compact_request() { "manual" } else { "auto" };
+        async move {
+            let fields = serde_json::json!({ "trigger": trigger, "custom_instructions": "" });
+            let joined = hooks.fire(Firing::new(HookEvent::PreCompact, trigger, fields)).await;
+            let refusal = joined.stop.or_else(|| joined.is_blocked.then_some(joined.reason));
+            refusal.map(|reason| Input::CompactionRefused { number, reason })
+        }
+        .boxed()
     }
 
     fn save(&mut self, ticket: u64, bodies: Vec<Body>) {

@@ -9,6 +9,7 @@ mod asks;
 mod compaction;
 mod failures;
 mod held_calls;
+mod hooks;
 mod inbox;
 mod io;
 mod remedies;
@@ -31,8 +32,9 @@ use crate::model::control::Control;
 use crate::model::conversation::Role;
 use crate::model::event::{AskWithdrawn, Body, Event, Exit, InterruptReason, RunEnded, RunStarted, ToolResult};
 use crate::model::fold::{OpenCall, SessionState};
+use crate::model::hook::HookEvent;
 use crate::model::live::Activity;
-use crate::model::message::{Delivery, Message, MessageSource};
+use crate::model::message::{Delivery, HookMessage, Message, MessageSource};
 use crate::model::resume::{self, Resume};
 use crate::provider::Catalogue;
 
@@ -72,6 +74,8 @@ struct StopRequests {
     interrupt: bool,
     /// No further turn may begin.
     wrap_up: bool,
+    /// The interrupt comes from this hook, with this reason.
+    hook: Option<(HookEvent, String)>,
     teardown: Option<InterruptReason>,
 }
 
@@ -81,6 +85,10 @@ struct Attempts {
     /// Consecutive responses that were empty or stopped at a limit.
     unfinished: u32,
     bad_summaries: u32,
+    /// Refusals of `done` since somebody spoke to the agent.
+    refusals: Refusals,
+    /// How often a hook sent the agent back since somebody spoke to it.
+    sent_back: u32,
     /// Consecutive compactions that came within a few responses of the one before.
     hasty_compactions: u32,
     /// Responses since the last compaction of this run, `None` before the first.
@@ -89,6 +97,23 @@ struct Attempts {
     compacted: bool,
     counted: bool,
     reserved: bool,
+}
+
+/// Refusals of `done`.
+#[derive(Debug, Default)]
+struct Refusals {
+    total: u32,
+    /// How many of the last ones had the same text.
+    same: u32,
+    last: String,
+}
+
+impl Refusals {
+    fn add(&mut self, text: &str) {
+        self.total += 1;
+        self.same = if self.last == text { self.same + 1 } else { 1 };
+        text.clone_into(&mut self.last);
+    }
 }
 
 /// The operation in progress.
@@ -159,7 +184,7 @@ impl Machine {
     /// Creates a machine from the active log of a session. It does nothing before [`Input::Start`].
     pub fn new(events: &[Event], limits: Limits, ids: IdSource) -> Self {
         let state = SessionState::replay(events);
-        let halted = state.messages.iter().any(|message| message.from == MessageSource::Interrupt)
+        let halted = state.messages.iter().any(|message| message.from.halts())
             || state.turns.exit() == Some(&Exit::Interrupted(InterruptReason::Stopped));
         let waits = state.messages.iter().filter(|message| message.delivery == Delivery::Next);
         let held = waits.map(|message| message.id).collect();
@@ -267,6 +292,8 @@ impl Machine {
                 self.on_failed(now, number, &error, usage.map(|usage| *usage), jitter);
             }
             Input::ToolFinished { result, control } => self.on_tool_finished(*result, control.as_ref()),
+            Input::SentBack { event, reason } => self.on_sent_back(now, event, &reason),
+            Input::CompactionRefused { number, reason } => self.on_compaction_refused(number, &reason),
             Input::Withdraw { ids } => self.withdraw(&ids),
             Input::Timer { timer } => match self.phase {
                 Phase::Backoff { timer: waiting, purpose, attempt } if waiting == timer => {
@@ -380,7 +407,14 @@ impl Machine {
                 self.attempts.reserved = false;
                 self.effects.push(Effect::Release);
             }
-            let mut bodies = vec![Body::from(self.message(now, MessageSource::Interrupt, INTERRUPTED))];
+            let message = match self.stop_requests.hook.take() {
+                Some((event, reason)) => {
+                    let from = MessageSource::Hook { event, effect: HookMessage::EndsTurn };
+                    self.message(now, from, &format!("Your turn was ended: {reason}"))
+                }
+                None => self.message(now, MessageSource::Interrupt, INTERRUPTED),
+            };
+            let mut bodies = vec![Body::from(message)];
             bodies.extend(self.withdraw_held_calls());
             // The interrupt also cancels a requested summary.
             bodies.extend(self.withdraw_compact_requests());

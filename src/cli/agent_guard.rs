@@ -63,6 +63,7 @@ fn reach(command: Option<&Command>) -> Reach {
         Command::Permit(args) => args.reach(),
         Command::Agents(args) => args.reach(),
         Command::Skill(args) => args.reach(),
+        Command::Hooks(args) => args.reach(),
         Command::Merge(args) => args.reach(),
         Command::Rewind(args) => args.reach(),
         Command::Import(args) => args.reach(),

@@ -25,7 +25,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Look", &["tree", "diff", "log", "cost", "context", "search", "export"]),
     ("Work on tasks", &["task", "handover", "merge", "rewind", "fork", "restore"]),
     ("Leave agents at work", &["serve", "attach"]),
-    ("Configure", &["config", "permit", "agents", "skill", "backends", "mcp", "completions"]),
+    ("Configure", &["config", "permit", "hooks", "agents", "skill", "backends", "mcp", "completions"]),
     ("Maintain", &["doctor", "check", "gc", "projects", "import"]),
     ("Help", &["help", "man"]),
 ];
@@ -81,6 +81,7 @@ topics![
     "serve" => "serve.md",
     "recovery" => "recovery.md",
     "permissions" => "permissions.md",
+    "hooks" => "hooks.md",
     "security" => "security.md",
     "troubleshooting" => "troubleshooting.md",
     "themes" => "themes.md",

@@ -122,6 +122,11 @@ impl SettingsEdit<'_> {
         self.edit_list("approvedMcpServers", |approved| add(approved, hash))
     }
 
+    /// Returns the file's text with the lifecycle hook of this hash approved.
+    pub fn approve_hook(&self, hash: &str) -> Result<String, EditError> {
+        self.edit_list("approvedLifecycleHooks", |approved| add(approved, hash))
+    }
+
     /// Returns the file's text without the approval of this hash.
     pub fn withdraw(&self, hash: &str) -> Result<String, EditError> {
         self.edit_list("approvedMcpServers", |approved| approved.retain(|known| known != hash))

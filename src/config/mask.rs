@@ -44,6 +44,9 @@ pub fn masked(kind: &Kind, value: &Value) -> Value {
             let texts: Vec<String> = items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect();
             scrub_args(&texts).into()
         }
+        (Kind::List(of @ Kind::Object { .. }), Value::Array(items)) => {
+            items.iter().map(|item| masked(of, item)).collect::<Vec<_>>().into()
+        }
         (Kind::Hash, value) => value.clone(),
         // Not of the expected kind, so it may be anything.
         (_, value) => mask_by_name("", value),

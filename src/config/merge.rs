@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::base::Fault;
 use crate::config::environment::Environment;
+use crate::config::hooks::without_nulls;
 use crate::config::key_path::KeyPath;
 use crate::config::layer::{Layer, Origin};
 use crate::config::problem::{self, FileLocation, Problem, ProblemKind};
@@ -67,6 +68,7 @@ pub fn merge(environment: &Environment, files: &[LayerFile]) -> Result<Merged, F
     for key in KEYS {
         let path = KeyPath::top(key.name);
         match &key.kind {
+            Kind::Map { .. } if key.name == "hooks" => effective.extend(own_hooks(&files, &path)),
             Kind::Map { of, .. } => {
                 let mut entries = Vec::new();
                 if key.name == "authGroups" {
@@ -191,6 +193,29 @@ fn permission_list(files: &[&LayerFile], list: List, path: KeyPath) -> Effective
         texts.extend(stated);
     }
     Effective { path, value: texts.into(), origin }
+}
+
+/// Returns the user's own hooks by event. Those of the global and of the local file add up.
+fn own_hooks(files: &[&LayerFile], path: &KeyPath) -> Vec<Effective> {
+    let mut found: Vec<Effective> = Vec::new();
+    for file in files.iter().filter(|file| file.layer != Layer::Repo) {
+        for (event, groups) in file.value("hooks").and_then(Value::as_object).into_iter().flatten() {
+            let (path, Some(groups)) = (path.child(event), groups.as_array()) else { continue };
+            match found.iter_mut().find(|known| known.path == path) {
+                Some(known) => {
+                    if let Value::Array(all) = &mut known.value {
+                        all.extend(groups.iter().map(without_nulls));
+                    }
+                    known.origin = Origin::Several;
+                }
+                None => {
+                    let value = groups.iter().map(without_nulls).collect();
+                    found.push(Effective { origin: file.origin(&path), path, value });
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Returns the rules that apply, and the repository's proposals.

@@ -287,6 +287,11 @@ impl RepoFiles {
         self.root.join("config.json")
     }
 
+    /// Lifecycle hooks that the repository proposes.
+    pub fn hooks(&self) -> PathBuf {
+        self.root.join("hooks.json")
+    }
+
     /// The project's memory.
     pub fn memory(&self) -> PathBuf {
         self.root.join("memory.md")

@@ -66,6 +66,8 @@ pub enum ProblemKind {
     Newer(u64),
     #[error("there is no setting {key}; it is ignored{}", did_you_mean(.nearest.as_ref()))]
     Unknown { key: KeyPath, nearest: Option<String> },
+    #[error("there is no hook event {event}; its hooks never run{}", did_you_mean(.nearest.as_ref()))]
+    UnknownHookEvent { key: KeyPath, event: String, nearest: Option<String> },
     #[error("{key} is set more than once; only the last one counts")]
     Duplicate { key: KeyPath },
     #[error("{key} must be {expected}, not {found}; for example: {example}")]
@@ -100,6 +102,7 @@ impl ProblemKind {
             Self::Unreadable(_)
             | Self::ByteOrderMark
             | Self::Unknown { .. }
+            | Self::UnknownHookEvent { .. }
             | Self::Duplicate { .. }
             | Self::WrongLayer { .. }
             | Self::Variable { .. } => Severity::Warning,
@@ -125,6 +128,7 @@ impl ProblemKind {
             | Self::Newer(_)
             | Self::Variable { .. } => None,
             Self::Unknown { key, .. }
+            | Self::UnknownHookEvent { key, .. }
             | Self::Duplicate { key }
             | Self::Wrong { key, .. }
             | Self::Missing { key, .. }

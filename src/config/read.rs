@@ -16,6 +16,7 @@ use crate::config::problem::{self, FileLocation, Position, Problem, ProblemKind}
 use crate::config::table::{self, Allowed, KEYS, Key};
 use crate::config::trust;
 use crate::config::validate::{Expected, Validator, is};
+use crate::model::hook::HookEvent;
 use crate::permit::List;
 
 /// The file format of this version.
@@ -82,7 +83,12 @@ impl LayerFile {
     }
 
     fn read_keys<'a>(&mut self, validator: &mut Validator<'a, '_>, root: &'a RawValue) {
-        for (path, raw) in validator.members(root, None).unwrap_or_default() {
+        let members = validator.members(root, None).unwrap_or_default();
+        self.read_members(validator, members);
+    }
+
+    fn read_members<'a>(&mut self, validator: &mut Validator<'a, '_>, members: Vec<(KeyPath, &'a RawValue)>) {
+        for (path, raw) in members {
             let Some(key) = table::find(path.key()) else {
                 let nearest = table::nearest(path.key(), KEYS, None);
                 validator.report(raw.get(), ProblemKind::Unknown { key: path, nearest });
@@ -106,6 +112,10 @@ impl LayerFile {
                     }
                 }
                 "$schema" => {}
+                "hooks" => {
+                    Self::report_unknown_events(validator, &path, raw);
+                    self.values.insert(key.name.to_owned(), value);
+                }
                 "mcpServers" => {
                     self.server_hashes = trust::hashes(raw);
                     self.values.insert(key.name.to_owned(), value);
@@ -114,6 +124,43 @@ impl LayerFile {
                     self.values.insert(key.name.to_owned(), value);
                 }
             }
+        }
+    }
+
+    /// Reads only the hooks of a file that may contain settings of another program.
+    pub fn read_hooks(layer: Layer, file: &Path, bytes: &[u8]) -> Self {
+        let name = file.display().to_string();
+        let decoded = match document::decode(bytes) {
+            Ok(decoded) => decoded,
+            Err(kind) => {
+                let problem = Problem { place: FileLocation { file: name.clone(), at: None }, kind };
+                return Self { problems: vec![problem], ..Self::empty(layer, name) };
+            }
+        };
+        let document = decoded.document(name.as_str());
+        let mut validator = Validator::new(&document);
+        let mut read = Self::empty(layer, name.clone());
+        match document.root() {
+            Ok(Some(root)) if is(root, b'{') => {
+                let members = validator.members(root, None).unwrap_or_default();
+                let hooks = members.into_iter().filter(|(path, _)| path.key() == "hooks").collect();
+                read.read_members(&mut validator, hooks);
+            }
+            Ok(_) => {}
+            Err(failure) => validator.reject(failure),
+        }
+        read.positions = validator.positions;
+        read.problems = validator.problems;
+        read
+    }
+
+    /// Reports the names under `hooks` that are no event.
+    fn report_unknown_events<'a>(validator: &mut Validator<'a, '_>, path: &KeyPath, raw: &'a RawValue) {
+        let events: Map<String, Value> = serde_json::from_str(raw.get()).unwrap_or_default();
+        for event in events.keys().filter(|name| name.parse::<HookEvent>().is_err()) {
+            let nearest = HookEvent::nearest(event).map(|event| event.name().to_owned());
+            let kind = ProblemKind::UnknownHookEvent { key: path.child(event), event: event.clone(), nearest };
+            validator.report(raw.get(), kind);
         }
     }
 

@@ -67,6 +67,7 @@ fn default(key: &Key) -> String {
 fn collect(rows: &mut Vec<(String, &'static Key)>, path: &str, kind: &'static Kind) {
     match kind {
         Kind::Map { placeholder, of, .. } => collect(rows, &format!("{path}.<{placeholder}>"), of),
+        Kind::List(of @ (Kind::Object { .. } | Kind::List(_))) => collect(rows, &format!("{path}[]"), of),
         Kind::Object { fields, .. } => {
             for field in *fields {
                 let path = format!("{path}.{}", field.name);

@@ -73,6 +73,8 @@ fn of(kind: &Kind) -> Value {
         Kind::Whole { min, max: u64::MAX } => json!({ "type": "integer", "minimum": min }),
         Kind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Dollars { min } => json!({ "type": "number", "minimum": min }),
+        Kind::Seconds => json!({ "type": "number", "exclusiveMinimum": 0 }),
+        Kind::Matcher => json!({ "type": "string" }),
         Kind::PermissionRule(_) => json!({ "type": "string", "minLength": 1 }),
         Kind::Choice(words) => json!({ "type": "string", "enum": words }),
         Kind::OneOrMany => json!({ "type": ["string", "array"], "items": { "type": "string" } }),

@@ -10,6 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::base::{Fault, MicroUsd, Secret};
+use crate::config::hooks::HookGroup;
 use crate::config::{environment, mask};
 use crate::model::event::CacheLife;
 use crate::permit::Mode;
@@ -50,6 +51,12 @@ pub struct Settings {
     pub permissions: Permissions,
     /// When the user allowed the mode `bypass` in this project.
     pub bypass_consent: Option<String>,
+    /// The user's own hooks, by event.
+    pub hooks: BTreeMap<String, Vec<HookGroup>>,
+    pub disable_all_hooks: bool,
+    /// `None` allows all.
+    pub allowed_http_hook_urls: Option<Vec<String>>,
+    pub approved_lifecycle_hooks: Vec<String>,
     /// The servers that may start. [`crate::config::Merged::servers`] also has the others.
     pub mcp_servers: BTreeMap<String, McpServer>,
     pub approved_mcp_servers: Vec<String>,

@@ -88,6 +88,10 @@ pub enum Kind {
     Dollars {
         min: f64,
     },
+    /// A positive number of seconds, also with a fraction.
+    Seconds,
+    /// A pattern of names, as in [`crate::config::hooks::Matcher`].
+    Matcher,
     Choice(&'static [&'static str]),
     /// A permission rule of this list.
     PermissionRule(List),
@@ -148,6 +152,7 @@ pub enum Rule {
     None,
     AuthGroup,
     McpServer,
+    HookHandler,
 }
 
 impl Kind {
@@ -156,6 +161,7 @@ impl Kind {
         match self {
             Self::Text
             | Self::PermissionRule(_)
+            | Self::Matcher
             | Self::Free
             | Self::Path
             | Self::Url
@@ -168,6 +174,7 @@ impl Kind {
             Self::Flag
             | Self::Whole { .. }
             | Self::Dollars { .. }
+            | Self::Seconds
             | Self::List(_)
             | Self::Map { .. }
             | Self::Object { .. } => false,
@@ -184,6 +191,8 @@ impl Kind {
             | Self::Choice(_)
             | Self::PermissionRule(_)
             | Self::OneOrMany
+            | Self::Matcher
+            | Self::Seconds
             | Self::Whole { .. }
             | Self::Dollars { .. } => true,
             Self::Free
@@ -214,6 +223,8 @@ impl Kind {
             Self::Whole { min, max } => format!("an integer from {min} to {max}"),
             Self::Dollars { min } if *min > 0.0 => format!("an amount in USD, {min} or more"),
             Self::Dollars { .. } => "an amount in USD".to_owned(),
+            Self::Seconds => "a number of seconds above 0".to_owned(),
+            Self::Matcher => "a name, names separated by |, or a regular expression".to_owned(),
             Self::Choice(words) => {
                 let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 format!("one of {}", words.join(", "))

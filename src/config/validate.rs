@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::base::{MicroUsd, text};
 use crate::config::document::{Document, ParseFailure, shape};
+use crate::config::hooks::Matcher;
 use crate::config::key_path::KeyPath;
 use crate::config::mask;
 use crate::config::problem::{Position, Problem, ProblemKind};
@@ -200,6 +201,7 @@ impl<'a, 'd> Validator<'a, 'd> {
                 table::Rule::None => None,
                 table::Rule::AuthGroup => auth_group_clash(object.get("provider").and_then(Value::as_str), has),
                 table::Rule::McpServer => server_clash(has),
+                table::Rule::HookHandler => hook_clash(object.get("type").and_then(Value::as_str), has),
             };
             why.map(|why| ProblemKind::Clash { key: path.clone(), why, example: expected.key.sample() })
         };
@@ -231,6 +233,14 @@ fn server_clash(has: impl Fn(&str) -> bool) -> Option<&'static str> {
     }
 }
 
+fn hook_clash(kind: Option<&str>, has: impl Fn(&str) -> bool) -> Option<&'static str> {
+    match kind {
+        Some("command") if !has("command") => Some("needs \"command\", the command to run"),
+        Some("http") if !has("url") => Some("needs \"url\", the address to call"),
+        _ => None,
+    }
+}
+
 pub(super) fn is(raw: &RawValue, first: u8) -> bool {
     raw.get().as_bytes().first() == Some(&first)
 }
@@ -258,6 +268,8 @@ fn fits(kind: &Kind, value: &Value) -> bool {
         Kind::Dollars { min } => {
             value.as_f64().is_some_and(|dollars| dollars >= *min && MicroUsd::from_dollars(dollars).is_some())
         }
+        Kind::Seconds => value.as_f64().is_some_and(|seconds| seconds > 0.0),
+        Kind::Matcher => has(&|text| Matcher::parse(text).is_ok()),
         Kind::OneOrMany | Kind::List(_) | Kind::Map { .. } | Kind::Object { .. } => false,
     }
 }

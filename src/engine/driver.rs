@@ -10,6 +10,7 @@ pub(in crate::engine) mod effects;
 mod files;
 mod jobs;
 mod launch;
+mod lifecycle;
 pub(in crate::engine) mod live;
 pub mod models;
 pub(in crate::engine) mod recurring;
@@ -37,13 +38,14 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::base::trace::Variants;
 use crate::base::{Clock, EventId, Fault, IdSource, TaskId};
-use crate::config::Settings;
 use crate::config::secret_places::SecretPaths;
+use crate::config::{Home, Settings};
 use crate::engine::agent_port::AgentRequest;
 use crate::engine::backend::Backends;
 use crate::engine::command::{Actor, Command, CommandId, Outcome};
 use crate::engine::cross_project::ProjectInbox;
 use crate::engine::feed::{Feed, SnapshotSlot, Watcher};
+use crate::engine::hooks::ProjectHooks;
 use crate::engine::machine::{Input, Machine, Timer};
 use crate::engine::permissions::Permissions;
 use crate::engine::profiles::{self, Profiles};
@@ -70,7 +72,10 @@ use crate::store::tree_file::TreeFile;
 use crate::store::{EngineLock, StateCache, Store};
 use crate::tools::mcp::Pool;
 use accounts::Accounts;
-use command_queue::{EngineRequest, RequestQueue};
+pub(in crate::engine) use command_queue::EngineRequest;
+use command_queue::RequestQueue;
+pub(in crate::engine) use lifecycle::BegunSessions;
+use lifecycle::HookedRequest;
 use live::{LiveBuffer, StreamState};
 use models::Models;
 use recurring::{RecurringPlans, RecurringTasks};
@@ -106,6 +111,8 @@ pub(in crate::engine) enum Incoming {
         query: TreeQuery,
         answer: oneshot::Sender<Result<TreeAnswer, Fault>>,
     },
+    /// A request that lifecycle hooks have let pass.
+    Judged(EngineRequest),
     Subscribe {
         answer: oneshot::Sender<(Snapshot, Watcher)>,
     },
@@ -149,6 +156,9 @@ pub(in crate::engine) struct EngineContext {
     pub(in crate::engine) project: Project,
     pub(in crate::engine) settings: Settings,
     pub(in crate::engine) permissions: Arc<Permissions>,
+    pub(in crate::engine) hooks: ProjectHooks,
+    pub(in crate::engine) home: Home,
+    pub(in crate::engine) begun_sessions: BegunSessions,
     pub(in crate::engine) store: Store,
     pub(in crate::engine) tree_file: std::sync::Mutex<TreeFile>,
     pub(in crate::engine) state_cache: std::sync::Mutex<StateCache>,
@@ -231,6 +241,8 @@ pub(in crate::engine) struct Driver {
     state_saves: StateSaves,
     recurring: RecurringTasks,
     requests: RequestQueue,
+    /// Requests that lifecycle hooks judge first.
+    judge: mpsc::UnboundedSender<HookedRequest>,
     /// Notices that every new watcher gets first.
     startup_notices: Vec<Notice>,
     /// The number of the last command.
@@ -256,7 +268,9 @@ impl Driver {
         recurring: RecurringTasks,
         startup_notices: Vec<Notice>,
     ) -> Self {
+        let judge = lifecycle::start_judge(&ctx);
         Self {
+            judge,
             machine,
             ctx,
             backends: Arc::new(backends),
@@ -299,7 +313,7 @@ impl Driver {
             tokio::select! {
                 biased;
                 Some(incoming) = incoming.recv() => self.on_incoming(incoming),
-                Some(request) = agents.recv() => self.on_request(request.into()),
+                Some(request) = agents.recv() => self.on_unjudged_request(request.into()),
                 else => break,
             }
         }
@@ -335,6 +349,7 @@ impl Driver {
                     self.ctx.feed.publish(&Update::Event { task, event: Arc::clone(&event) });
                     self.live_turns.on_event(task, &event);
                     self.on_event_saved(task, &event);
+                    self.call_hooks_after(task, &event);
                     self.step(Input::Observed { task, event });
                 }
             }
@@ -358,8 +373,9 @@ impl Driver {
                     }
                     _ => {}
                 }
-                self.on_request(EngineRequest::Command { actor, command, answer });
+                self.on_unjudged_request(EngineRequest::Command { actor, command, answer });
             }
+            Incoming::Judged(request) => self.on_request(request),
             Incoming::Query { query, answer } => self.on_request(EngineRequest::Query { query, answer }),
             Incoming::Profiles(profiles) => self.on_profiles_read(profiles),
             Incoming::Selected(profiles) => self.use_profiles(profiles),
@@ -451,6 +467,7 @@ impl Driver {
 
     /// Shuts everything down. The session of a run that did not stop in time is complete up to its last event.
     async fn shut_down(mut self) -> EngineEnd {
+        self.end_sessions().await;
         let states = self.take_states();
         let Self { ctx, lock, runs, timers, diffs, conflict_scan, recurring, quit_by, is_handing_over, .. } = self;
         drop((runs, timers, diffs, conflict_scan, recurring));

@@ -19,14 +19,16 @@ use crate::engine::driver::models::{CommandLineChoice, Models};
 use crate::engine::driver::recurring::{RecurringPlans, RecurringTasks};
 use crate::engine::driver::setup::HookNotices;
 use crate::engine::driver::tool_lists::ToolListFile;
-use crate::engine::driver::{Driver, EngineContext, Incoming};
+use crate::engine::driver::{BegunSessions, Driver, EngineContext, Incoming};
 use crate::engine::feed::Feed;
 use crate::engine::handle::{Handle, Local};
+use crate::engine::hooks::{ListedHooks, ProjectHooks};
 use crate::engine::machine::{Approvals, EngineLimits, Input, Machine, ModeSettings, ProjectEnv, UnapprovedServer};
 use crate::engine::permissions::{self as agent_permissions, Permissions};
 use crate::engine::profiles::{self, Profiles};
 use crate::engine::queries::Queries;
 use crate::engine::secrets;
+use crate::engine::settings_files::SettingsFiles;
 use crate::engine::skills::SkillFolders;
 use crate::engine::tool_door::ToolDoor;
 use crate::engine::update::{Level, Notice};
@@ -119,6 +121,9 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
     finish_merges(&worktrees, &store, &tree, &mut summaries, clock.as_ref()).await;
 
     let agent_policy = agent_permissions::active_policy(&merged, Sandbox::Absent).with_mode(mode);
+    let hook_files =
+        SettingsFiles { home: home.clone(), repository: Some(project.path.clone()), project: Some(project.id) };
+    let hook_notice = ListedHooks::read(&hook_files, &merged).approval_notice();
     secrets::remember(&merged);
     let warns_of_root = !hold && secrets::are_exposed(&merged) && File::create_new(home.warned_of_root()).is_ok();
     let settings = merged.settings.clone();
@@ -197,6 +202,9 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
         hook_hint_mark: folder.hinted_at_hook(),
         settings,
         permissions: agent_permissions,
+        hooks: ProjectHooks::new(queries.settings_files()),
+        home: home.clone(),
+        begun_sessions: BegunSessions::default(),
         store,
         tree_file: Mutex::new(tree_file),
         state_cache: Mutex::new(state_cache),
@@ -235,7 +243,7 @@ pub async fn open(options: EngineOptions) -> Result<Handle, Fault> {
     let heads = summaries.iter().filter_map(|(task, summary)| Some((*task, summary.head?))).collect();
     let sessions = summaries.into_iter().map(|(task, summary)| (task, summary.state)).collect();
     let mut startup_notices: Vec<Notice> =
-        if hold { Vec::new() } else { other_branch_notice(&ctx.project).into_iter().collect() };
+        if hold { Vec::new() } else { other_branch_notice(&ctx.project).into_iter().chain(hook_notice).collect() };
     if warns_of_root {
         startup_notices.push(Notice { level: Level::Warning, text: secrets::ROOT_WARNING.to_owned(), task: None });
     }

@@ -13,7 +13,7 @@ use crate::process;
 use crate::tools::{ActivePolicy, PolicySource, judge_again};
 
 /// The identity and age of a settings file. `None` if it does not exist.
-type Stamp = Option<(u64, u64, i64, i64)>;
+pub(in crate::engine) type Stamp = Option<(u64, u64, i64, i64)>;
 
 /// The policy of the settings.
 pub(in crate::engine) struct Permissions {
@@ -141,7 +141,7 @@ fn bypass(merged: &Merged) -> Bypass {
     }
 }
 
-fn stamp(path: &std::path::Path) -> Stamp {
+pub(in crate::engine) fn stamp(path: &std::path::Path) -> Stamp {
     let file = std::fs::metadata(path).ok()?;
     Some((file.ino(), file.size(), file.mtime(), file.mtime_nsec()))
 }

@@ -41,7 +41,7 @@ mod use_skill;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use finish::{EngineDoneCheck, FailedCheck, WorktreeInspector};
+pub use finish::{DoneGate, EngineDoneCheck, FailedCheck, OpenGate, WorktreeInspector};
 pub use projects::{OtherProject, Projects};
 
 use crate::base::Fault;

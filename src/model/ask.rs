@@ -41,7 +41,10 @@ pub enum Subject {
         exceeded: Option<BudgetExceeded>,
     },
     /// An agent repeats itself.
-    Loop,
+    Loop {
+        #[serde(default, skip_serializing_if = "LoopCause::is_calls")]
+        of: LoopCause,
+    },
     /// An agent has reached the turn limit of its profile.
     TurnLimit,
     /// The model stopped for a reason that only the user can judge: a refusal, or an unknown reason.
@@ -102,7 +105,7 @@ impl Subject {
             Self::LaunchFailed(_) => AskKind::LaunchFailed,
             Self::RetriesExhausted { .. } => AskKind::RetriesExhausted,
             Self::Budget { .. } => AskKind::Budget,
-            Self::Loop => AskKind::Loop,
+            Self::Loop { .. } => AskKind::Loop,
             Self::TurnLimit => AskKind::TurnLimit,
             Self::ModelStopped => AskKind::ModelStopped,
             Self::CompactionFailed => AskKind::CompactionFailed,
@@ -159,6 +162,26 @@ pub struct LaunchProblem {
     /// The next steps for the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
+}
+
+/// What an agent repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopCause {
+    /// The same calls with the same results.
+    #[default]
+    Calls,
+    /// It calls `done`, and is refused.
+    Done,
+    /// It wants to stop, and a hook sends it back.
+    Stop,
+}
+
+impl LoopCause {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+    fn is_calls(&self) -> bool {
+        *self == Self::Calls
+    }
 }
 
 /// Why a budget stops a run.

@@ -20,6 +20,7 @@ use crate::base::{EventId, Json, RunId, Timestamp};
 use crate::model::ask::Ask;
 use crate::model::backend::BackendEvent;
 use crate::model::conversation::{Thought, ToolUse};
+use crate::model::hook::HookRan;
 use crate::model::message::Message;
 use crate::model::usage::Usage;
 use crate::model::work::Work;
@@ -269,6 +270,7 @@ bodies! {
     Work(Work) = "work", Lifecycle;
     Backend(BackendEvent) = "backend", Lifecycle;
     TaskChanged(TaskChanged) = "task_changed", Lifecycle;
+    HookRan(HookRan) = "hook_ran", Lifecycle;
 }
 
 #[cfg(test)]

@@ -70,6 +70,10 @@ const GOLDEN: &[(&str, &str)] = &[
         "task_changed",
         r#"{"change":"set","node":{"id":"ID","title":"t","status":"in_progress","parent":"ID","children":["ID"],"branch":"b","worktree":"/w","budget":5,"edited_by":"user","recurring":"reset","colour":"red","profile":"engineer","results":[{"verdict":"failed","result":"r","at":"2026-01-01T00:00:00.000Z"}],"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z","novel":{"a":1}}}"#,
     ),
+    (
+        "hook_ran",
+        r#"{"event":"PreToolUse","hook":"./guard.sh","ms":12,"end":"answered","exit":2,"decision":"deny","call":"c1","line":"not here"}"#,
+    ),
 ];
 
 /// Further forms of the same types.

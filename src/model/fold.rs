@@ -207,6 +207,7 @@ impl SessionState {
             | Body::Error(_)
             | Body::Repaired(_)
             | Body::Snapshot(_)
+            | Body::HookRan(_)
             | Body::TaskChanged(TaskChanged::Set { .. })
             | Body::Unknown(_) => {}
         }

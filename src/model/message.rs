@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{AskId, MessageId, ProjectId, TaskId, Timestamp};
 use crate::model::content::Image;
 use crate::model::event::Verdict;
+use crate::model::hook::HookEvent;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(from = "StoredMessage")]
@@ -97,6 +98,18 @@ pub enum TreeAction {
     Stopped,
 }
 
+/// What a message of a lifecycle hook does beside being read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HookMessage {
+    #[default]
+    Context,
+    /// The agent goes on.
+    Wakes,
+    /// The agent's turn has ended. It waits for a message.
+    EndsTurn,
+}
+
 /// The source of a message, with its details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "source", rename_all = "snake_case")]
@@ -162,6 +175,12 @@ pub enum MessageSource {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<String>,
     },
+    /// A lifecycle hook: context that it adds, or why the agent has to go on.
+    Hook {
+        event: HookEvent,
+        #[serde(default)]
+        effect: HookMessage,
+    },
 }
 
 impl MessageSource {
@@ -185,6 +204,7 @@ impl MessageSource {
             | Self::WorkContext
             | Self::CompactedResume
             | Self::Interrupt => false,
+            Self::Hook { effect, .. } => *effect == HookMessage::Wakes,
         }
     }
 
@@ -192,6 +212,11 @@ impl MessageSource {
     /// agent.
     pub fn reopens(&self) -> bool {
         self.wakes() && !matches!(self, Self::BackgroundComplete { .. } | Self::Handover { .. })
+    }
+
+    /// Returns true if the agent stopped because of it, and waits for another message.
+    pub fn halts(&self) -> bool {
+        matches!(self, Self::Interrupt | Self::Hook { effect: HookMessage::EndsTurn, .. })
     }
 
     /// Returns true if the user sent it, in words or with a key.

@@ -24,6 +24,7 @@ pub const TAGS: &[&str] = &[
     "compacted_resume",
     "interrupt",
     "notice",
+    "hook",
 ];
 
 /// Returns the text of `message` in a conversation, or `None` if no model sees it.
@@ -81,6 +82,7 @@ pub fn render(message: &Message) -> Option<String> {
                 None => tag,
             }
         }
+        MessageSource::Hook { event, .. } => Tag::open("hook").with("at", &at).with("event", event.name()),
         MessageSource::Compact => return None,
     };
     Some(tag.around(&message.body))

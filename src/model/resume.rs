@@ -5,7 +5,7 @@ use crate::model::control::Control;
 use crate::model::conversation::Role;
 use crate::model::event::{Event, Exit, InterruptReason, ResumeShape};
 use crate::model::fold::{OpenCall, SessionState};
-use crate::model::message::{Delivery, Message, MessageSource};
+use crate::model::message::{Delivery, Message};
 
 const STOPPED: Exit = Exit::Interrupted(InterruptReason::Stopped);
 
@@ -64,7 +64,7 @@ impl Resume {
         if !state.background.is_empty() && !state.is_ended() {
             return true;
         }
-        let cut_short = state.messages.iter().any(|message| message.from == MessageSource::Interrupt);
+        let cut_short = state.messages.iter().any(|message| message.from.halts());
         let stopped = stop.is_some();
         match self {
             Self::NeedsRepair { .. } | Self::Interrupted => !cut_short && !stopped,

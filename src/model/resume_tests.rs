@@ -4,6 +4,7 @@ use crate::base::{AskId, IdSource};
 use crate::model::ask::PermissionRequest;
 use crate::model::ask::{AnsweredBy, AskReply, ChoiceId};
 use crate::model::event::{AskAnswered, Body, RunEnded, StopReason};
+use crate::model::message::MessageSource;
 
 fn log(ids: &IdSource, bodies: Vec<Body>) -> Vec<Event> {
     bodies.into_iter().map(|body| event(ids, body)).collect()

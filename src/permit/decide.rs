@@ -237,6 +237,14 @@ impl<'c> Facts<'c> {
     }
 }
 
+impl Rules {
+    /// Returns true if one of these rules matches the call, or could, as for a deny rule.
+    pub fn may_deny(&self, call: &Call<'_>, places: &Places) -> bool {
+        let facts = Facts::of(call, places);
+        self.0.iter().any(|rule| facts.caught_by(rule, call) != Match::No)
+    }
+}
+
 /// Returns the places with each folder that the script may be in: the current one, and those it changes to.
 fn folders(script: &Script, places: &Places) -> Vec<Places> {
     const MOST: usize = 8;

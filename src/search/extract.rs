@@ -22,6 +22,7 @@ pub fn searchable_text<'a>(event: &'a Event, blobs: &Blobs) -> Option<(HitKind, 
             | MessageSource::TaskMessage { .. }
             | MessageSource::CrossProject { .. }
             | MessageSource::BackgroundComplete { .. }
+            | MessageSource::Hook { .. }
             | MessageSource::Notice
             | MessageSource::Handover { .. } => (HitKind::Message, Cow::Borrowed(&message.body)),
             MessageSource::TaskComplete { .. } => (HitKind::Result, Cow::Borrowed(&message.body)),

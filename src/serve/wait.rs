@@ -155,6 +155,7 @@ impl TurnWatch {
             | Body::Work(_)
             | Body::Backend(_)
             | Body::TaskChanged(_)
+            | Body::HookRan(_)
             | Body::Unknown(_) => {}
         }
         None

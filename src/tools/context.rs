@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::base::IdSource;
+use crate::hooks::TaskHooks;
 use crate::model::event::PermissionNote;
 use crate::process::Environment;
 use crate::tools::blobs::BlobSink;
@@ -26,6 +27,8 @@ pub struct ToolContext {
     pub gate: Arc<dyn Gate>,
     /// The user's consent to the call that this context is for, if it was held. Deny rules hold nevertheless.
     pub consent: Option<PermissionNote>,
+    /// The user's lifecycle hooks.
+    pub hooks: TaskHooks,
     /// The worktree, and which paths around it may be written or must not be read.
     pub path_policy: Arc<PathPolicy>,
     /// The current folder of the agent's shell.

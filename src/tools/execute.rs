@@ -12,6 +12,7 @@ use crate::model::conversation::ToolUse;
 use crate::tools::bound;
 use crate::tools::context::ToolContext;
 use crate::tools::gate::{GateRequest, Permission};
+use crate::tools::hooks::{self, Hooked};
 use crate::tools::names;
 use crate::tools::reply::{ControlRequest, Reply};
 use crate::tools::tool::Call;
@@ -50,7 +51,15 @@ async fn run(call: &ToolUse, context: &ToolContext) -> Reply {
     if context.tokens.is_cancelled() {
         return Reply::error("Not run: the user interrupted before it started.");
     }
-    let request = GateRequest { call, name: &tool.spec().name, effect: tool.effect() };
+    let hooked = tokio::select! {
+        hooked = hooks::before(call, prepared, tool.as_ref(), context) => hooked,
+        () = context.tokens.cancelled() => return Reply::error("Not run: interrupted while a hook ran."),
+    };
+    let Hooked { call, prepared, opinion, notes } = match hooked {
+        Ok(hooked) => hooked,
+        Err(reply) => return reply,
+    };
+    let request = GateRequest { call: &call, name: &tool.spec().name, effect: tool.effect(), hook: &opinion };
     let permission = tokio::select! {
         permission = context.gate.check(request) => permission,
         () = context.tokens.cancelled() => return Reply::error("Not run: interrupted while it waited for permission."),
@@ -59,15 +68,20 @@ async fn run(call: &ToolUse, context: &ToolContext) -> Reply {
         Permission::Granted { note } => note,
         // The user has decided about exactly this call.
         Permission::Held(_) if context.consent.is_some() => context.consent.clone(),
-        Permission::Held(request) => {
-            let held = Box::new(HeldRequest::Permission(*request));
-            return Reply { control: Some(ControlRequest::Hold(held)), ..Reply::default() };
-        }
+        Permission::Held(request) => match hooks::answer_request(&call, tool.as_ref(), &request, context).await {
+            Some(Ok(note)) => Some(note),
+            Some(Err(reply)) => return reply,
+            None => {
+                let held = Box::new(HeldRequest::Permission(*request));
+                return Reply { control: Some(ControlRequest::Hold(held)), ..Reply::default() };
+            }
+        },
         Permission::Denied { reason, note } => {
             return Reply { permission: note, ..Reply::error(format!("Not permitted: {reason}")) };
         }
     };
 
+    let started = Instant::now();
     let running = prepared(Call { id: call.call.clone(), context: context.clone() });
     // A panic of a tool must not end the run.
     let running = AssertUnwindSafe(running).catch_unwind();
@@ -85,7 +99,13 @@ async fn run(call: &ToolUse, context: &ToolContext) -> Reply {
         )),
         None => Reply::error("Interrupted. What it had done by then is unknown; look before you retry."),
     };
-    Reply { permission: note, ..reply }
+    let mut reply = Reply { permission: note, duration: started.elapsed(), ..reply };
+    // What is finished or asleep has no result yet.
+    if reply.control.is_none() {
+        reply = hooks::after(&call, tool.as_ref(), reply, context).await;
+        hooks::add_notes(&mut reply, &notes);
+    }
+    reply
 }
 
 async fn overdue(context: &ToolContext) {

@@ -5,6 +5,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use crate::model::ask::PermissionRequest;
 use crate::model::conversation::ToolUse;
 use crate::model::event::PermissionNote;
+use crate::tools::hooks::HookOpinion;
 use crate::tools::tool::ToolEffect;
 
 /// A valid call that is about to run.
@@ -14,6 +15,8 @@ pub struct GateRequest<'a> {
     /// The tool's current wire name, whatever the call says.
     pub name: &'a str,
     pub effect: ToolEffect,
+    /// What the lifecycle hooks before the call said.
+    pub hook: &'a HookOpinion,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

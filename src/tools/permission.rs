@@ -21,6 +21,7 @@ use crate::tools::bound;
 use crate::tools::cwd::Cwd;
 use crate::tools::fence::real_path;
 use crate::tools::gate::{Gate, GateRequest, Permission};
+use crate::tools::hooks::HookOpinion;
 use crate::tools::names;
 use crate::tools::replay;
 
@@ -76,9 +77,10 @@ impl Gate for RuleGate {
         let input = request.call.input.clone();
         let places = Places { root: self.root.clone(), cwd: self.cwd.get(), home: self.home.clone() };
         let source = Arc::clone(&self.source);
+        let hook = request.hook.clone();
         async move {
             // Links are followed, and settings may have changed.
-            let judged = tokio::task::spawn_blocking(move || check(&tool, &input, &places, source.as_ref()));
+            let judged = tokio::task::spawn_blocking(move || check(&tool, &input, &places, &hook, source.as_ref()));
             judged.await.unwrap_or_else(|error| Permission::Denied {
                 reason: format!("the permission check failed: {error}"),
                 note: None,
@@ -88,16 +90,16 @@ impl Gate for RuleGate {
     }
 }
 
-fn check(wire: &str, input: &Json, places: &Places, source: &dyn PolicySource) -> Permission {
+fn check(wire: &str, input: &Json, places: &Places, hook: &HookOpinion, source: &dyn PolicySource) -> Permission {
     let active = source.current();
     let tool = match names::split(wire) {
         Some((names::OWN, tool)) => tool,
         _ => wire,
     };
     let action = action(tool, input, places);
-    let decision = judge(tool, &action, places, &active, &HookVerdict::None);
+    let decision = judge(tool, &action, places, &active, &hook.verdict);
     let reason = decision.reason.clone();
-    match permission(decision) {
+    match permission(decision, hook) {
         Ok(permission) => permission,
         Err(cause) => Permission::Held(Box::new(request(tool, action, input, places, cause, &reason))),
     }
@@ -169,7 +171,9 @@ fn with_call<T>(tool: &str, action: &RequestedAction, then: impl FnOnce(&Call<'_
 /// Judges a held call again. Returns `None` if it still needs the user.
 pub fn judge_again(held: &PermissionRequest, active: &ActivePolicy, home: Option<PathBuf>) -> Option<PermissionNote> {
     let places = Places { root: PathBuf::from(&held.root), cwd: PathBuf::from(&held.cwd), home };
-    let Decision { verdict, reason } = judge(&held.tool, &held.action, &places, active, &HookVerdict::None);
+    // What a hook asked about is not decided by other rules.
+    let hook = if held.cause == PermissionCause::Hook { HookVerdict::Ask } else { HookVerdict::None };
+    let Decision { verdict, reason } = judge(&held.tool, &held.action, &places, active, &hook);
     let granted = match verdict {
         Verdict::Grant => true,
         Verdict::Refuse => false,
@@ -246,12 +250,15 @@ fn paths<'a>(named: impl Iterator<Item = &'a str>, places: &Places) -> Vec<Strin
 }
 
 /// Returns the permission, or why the user has to decide.
-fn permission(decision: Decision) -> Result<Permission, PermissionCause> {
+fn permission(decision: Decision, hook: &HookOpinion) -> Result<Permission, PermissionCause> {
     let Decision { verdict, reason } = decision;
     let is_default = reason == Reason::Mode(Mode::Open) || reason == Reason::Coordination;
     let note = (!is_default).then(|| PermissionNote { granted: verdict == Verdict::Grant, by: cause(&reason) });
     match verdict {
         Verdict::Grant => Ok(Permission::Granted { note }),
+        Verdict::Refuse if reason == Reason::Hook && !hook.reason.is_empty() => {
+            Ok(Permission::Denied { reason: hook.reason.clone(), note })
+        }
         Verdict::Refuse if reason == Reason::Mode(Mode::Plan) => {
             let reason =
                 "in mode plan you may only read. Hand in your plan with submit_plan; once it is approved you go on \

@@ -21,7 +21,7 @@ fn judged(mode: Mode, rules: &[(List, &str)], tool: &str, input: Value) -> Permi
         sandbox: Sandbox::Absent,
     }));
     let places = Places { root: "/w".into(), cwd: "/w".into(), home: Some("/home/u".into()) };
-    check(&names::wire(tool), &Json::of(&input).unwrap(), &places, &source)
+    check(&names::wire(tool), &Json::of(&input).unwrap(), &places, &HookOpinion::default(), &source)
 }
 
 fn is_granted(permission: &Permission) -> bool {
@@ -74,8 +74,20 @@ fn each_tool_is_judged_by_its_own_input() {
         rules: Arc::new(Rules(vec![Rule::parse("mcp__github__*", List::Deny, Source::Repo).unwrap()])),
         sandbox: Sandbox::Absent,
     }));
-    assert!(!is_granted(&check("mcp__github__get_issue", &Json::object(), &Places::default(), &source)));
-    assert!(is_granted(&check("mcp__files__read", &Json::object(), &Places::default(), &source)));
+    assert!(!is_granted(&check(
+        "mcp__github__get_issue",
+        &Json::object(),
+        &Places::default(),
+        &HookOpinion::default(),
+        &source
+    )));
+    assert!(is_granted(&check(
+        "mcp__files__read",
+        &Json::object(),
+        &Places::default(),
+        &HookOpinion::default(),
+        &source
+    )));
 }
 
 #[test]
@@ -93,7 +105,13 @@ fn a_link_is_judged_by_its_target_too() {
     }));
     let places = Places { root: root.clone(), cwd: root, home: None };
     let input = json!({"files": [{"path": "innocent"}]});
-    assert!(!is_granted(&check(&names::wire("read_file"), &Json::of(&input).unwrap(), &places, &source)));
+    assert!(!is_granted(&check(
+        &names::wire("read_file"),
+        &Json::of(&input).unwrap(),
+        &places,
+        &HookOpinion::default(),
+        &source
+    )));
 }
 
 #[test]

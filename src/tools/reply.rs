@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::model::ask::HeldRequest;
 use crate::model::event::{BackgroundRef, PermissionNote, ToolResult, Verdict};
+use crate::model::hook::HookEvent;
 use crate::model::{BlobRef, Content, Image};
 
 /// The result of a tool call. Always readable by a model, even if it failed.
@@ -35,10 +36,14 @@ pub enum ControlRequest {
     Yield,
     /// The task is finished.
     Done { verdict: Verdict, result: String },
+    /// A hook ends the agent's turn.
+    EndTurn { event: HookEvent, reason: String },
     /// The task is not finished: its check failed, so many times in a row in the same way.
     CheckFailed { in_a_row: u32 },
     /// The call did not run. It waits until the user has decided about it, and this is no result.
     Hold(Box<HeldRequest>),
+    /// The task is not finished, for another reason.
+    DoneRefused,
 }
 
 impl Reply {

@@ -176,7 +176,7 @@ pub fn ask_subject(subject: &Subject) -> &'static str {
         Subject::RetriesExhausted { .. } => "provider error",
         Subject::Budget { cause: BudgetCause::Spent, .. } => "budget spent",
         Subject::Budget { cause: BudgetCause::Unpriced, .. } => "unknown price",
-        Subject::Loop => "loop",
+        Subject::Loop { .. } => "loop",
         Subject::TurnLimit => "turn limit",
         Subject::ModelStopped => "model stopped",
         Subject::CompactionFailed => "summary failed",

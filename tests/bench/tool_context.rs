@@ -32,6 +32,7 @@ pub fn context(root: &Path, data: &Path) -> Outcome<(ToolContext, mpsc::Unbounde
         registry: Arc::new(registry),
         gate: Arc::new(AllowAll),
         consent: None,
+        hooks: mxd::hooks::TaskHooks::none(fixture::ids()),
         path_policy: Arc::new(PathPolicy::new(root)?),
         cwd: Arc::new(Cwd::new(root.to_owned())),
         reads: Arc::new(ReadTracker::default()),

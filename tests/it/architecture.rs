@@ -18,18 +18,19 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("net", &["base"]),
     ("proxy", &["permit"]),
     ("outside", &["process", "model", "base"]),
+    ("hooks", &["process", "net", "config", "permit", "model", "base"]),
     ("git", &["process", "model", "base"]),
     ("store", &["config", "model", "base"]),
     ("search", &["store", "model", "base"]),
     ("import", &["store", "model", "base"]),
     ("provider", &["net", "config", "model", "base"]),
-    ("tools", &["process", "net", "config", "permit", "model", "base"]),
-    ("agent", &["provider", "tools", "store", "git", "process", "config", "model", "base"]),
+    ("tools", &["hooks", "process", "net", "config", "permit", "model", "base"]),
+    ("agent", &["provider", "tools", "hooks", "store", "git", "process", "config", "model", "base"]),
     (
         "engine",
         &[
-            "agent", "outside", "search", "provider", "tools", "store", "git", "process", "config", "permit", "model",
-            "base",
+            "agent", "outside", "search", "provider", "tools", "hooks", "store", "git", "process", "config", "permit",
+            "model", "base",
         ],
     ),
     ("serve", &["engine", "store", "tools", "process", "config", "model", "base"]),
@@ -41,8 +42,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "app", "import", "serve", "engine", "agent", "outside", "provider", "tools", "store", "git", "process",
-            "config", "permit", "model", "base",
+            "app", "import", "serve", "engine", "agent", "outside", "provider", "tools", "hooks", "store", "git",
+            "process", "config", "permit", "model", "base",
         ],
     ),
 ];

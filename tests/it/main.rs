@@ -118,6 +118,8 @@ mod hostile_files;
 #[cfg(test)]
 mod hostile_repository;
 #[cfg(test)]
+mod lifecycle_hooks;
+#[cfg(test)]
 mod mcp_calls;
 #[cfg(test)]
 mod mcp_cli;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use mxd::base::{IdSource, SystemClock, TaskId};
 use mxd::engine::agent_port::AgentPort;
-use mxd::engine::tools::{Access, EngineDoneCheck, OtherProject, Projects, add};
+use mxd::engine::tools::{Access, EngineDoneCheck, OpenGate, OtherProject, Projects, add};
 use mxd::tools::{Registry, ToolEffect, docs, names};
 use tokio::sync::mpsc;
 
@@ -27,7 +27,7 @@ impl Projects for NoProjects {
 fn everything() -> Registry {
     let task = TaskId::fresh(&IdSource::new(Arc::new(SystemClock)));
     let port = AgentPort::new(task, mpsc::unbounded_channel().0);
-    let finish = Arc::new(EngineDoneCheck::new(port.clone(), None));
+    let finish = Arc::new(EngineDoneCheck::new(port.clone(), None, Arc::new(OpenGate)));
     let mut registry = Registry::builtin();
     let skill = mxd::engine::skills::Skill {
         name: "release-notes".to_owned(),

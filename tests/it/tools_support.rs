@@ -70,6 +70,7 @@ impl Bench {
             registry: Arc::new(Registry::builtin()),
             gate: Arc::new(AllowAll),
             consent: None,
+            hooks: mxd::hooks::TaskHooks::none(IdSource::new(Arc::new(SystemClock))),
             path_policy: Arc::new(PathPolicy::new(&root).unwrap()),
             cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures::future::FutureExt as _;
+use futures::future::{BoxFuture, FutureExt as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -48,7 +48,14 @@ impl BlobSource for StoreBlobs<'_> {
 }
 
 impl Run {
-    pub(super) fn call_model(&mut self, number: u64, purpose: Purpose, attempt: u32) {
+    /// Calls the model, unless `before` resolves to another input.
+    pub(super) fn call_model(
+        &mut self,
+        number: u64,
+        purpose: Purpose,
+        attempt: u32,
+        before: Option<BoxFuture<'static, Option<Input>>>,
+    ) {
         // Clear the output of a failed attempt from the screen.
         if std::mem::take(&mut self.failed_after_output) || attempt > 1 {
             self.setup.tools.live.send(Live::Discarded);
@@ -61,6 +68,15 @@ impl Run {
         let (facts, now) = (self.setup.facts, self.now());
         let is_shown = purpose == Purpose::Respond;
         let exchange = async move {
+            if let Some(before) = before {
+                let refused = tokio::select! {
+                    refused = before => refused,
+                    () = cancel.cancelled() => None,
+                };
+                if refused.is_some() {
+                    return refused;
+                }
+            }
             let call = match request.await {
                 Ok(call) => call,
                 Err(error) => {

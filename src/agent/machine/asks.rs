@@ -3,7 +3,7 @@
 use crate::agent::compaction::Trim;
 use crate::agent::machine::{AfterSave, Effect, Machine, Phase, Purpose};
 use crate::base::{AskId, Timestamp};
-use crate::model::ask::{AskMode, BudgetCause, Choice, ChoiceId, Subject};
+use crate::model::ask::{AskMode, BudgetCause, Choice, ChoiceId, LoopCause, Subject};
 use crate::model::event::{AskAnswered, AskWithdrawn, Body, Event, Exit, Grant, Granted, InterruptReason, RunEnded};
 use crate::model::fold::Decision;
 use crate::model::live::Activity;
@@ -25,6 +25,10 @@ pub(in crate::agent) enum AskCause {
     Compaction,
     /// The task's verify check keeps failing.
     Check,
+    /// `done` keeps being refused.
+    Refused,
+    /// A hook keeps sending the agent back.
+    SentBack,
 }
 
 /// Hint on how to choose a model in an answer.
@@ -33,6 +37,8 @@ pub(super) const ANOTHER_MODEL: &str =
 
 const ACCEPTED: &str =
     "The user accepts your work as it is, although its check fails. Call done again: the check is not run.";
+const ACCEPTED_REFUSED: &str = "The user accepts your work as it is. Call done again: only open sub tasks still count.";
+const GO_ON: &str = "The user asks you to go on: deal with what refuses done, and call it again.";
 const TRY_AGAIN: &str = "The user asks you to go on: find out why the check fails, mend it, and call done again.";
 
 const RETRY: (ChoiceId, &str) = (ChoiceId::Retry, "Try again");
@@ -47,7 +53,9 @@ impl AskCause {
             Subject::ModelStopped => Some(Self::Stopped),
             Subject::Budget { cause: BudgetCause::Spent, .. } => Some(Self::Budget),
             Subject::Budget { cause: BudgetCause::Unpriced, .. } => Some(Self::Price),
-            Subject::Loop => Some(Self::Loop),
+            Subject::Loop { of: LoopCause::Calls } => Some(Self::Loop),
+            Subject::Loop { of: LoopCause::Done } => Some(Self::Refused),
+            Subject::Loop { of: LoopCause::Stop } => Some(Self::SentBack),
             Subject::TurnLimit => Some(Self::TurnLimit),
             Subject::CompactionFailed => Some(Self::Compaction),
             Subject::CheckFailed => Some(Self::Check),
@@ -70,7 +78,9 @@ impl AskCause {
             Self::Stopped => Subject::ModelStopped,
             Self::Budget => Subject::Budget { cause: BudgetCause::Spent, exceeded: None },
             Self::Price => Subject::Budget { cause: BudgetCause::Unpriced, exceeded: None },
-            Self::Loop => Subject::Loop,
+            Self::Loop => Subject::Loop { of: LoopCause::Calls },
+            Self::Refused => Subject::Loop { of: LoopCause::Done },
+            Self::SentBack => Subject::Loop { of: LoopCause::Stop },
             Self::TurnLimit => Subject::TurnLimit,
             Self::Compaction => Subject::CompactionFailed,
             Self::Check => Subject::CheckFailed,
@@ -88,6 +98,8 @@ impl AskCause {
             Self::TurnLimit => "It has had as many turns as it may have, and the user left it at that.",
             Self::Compaction => "Its conversation could not be summarised, and the user left it at that.",
             Self::Check => "Its check keeps failing, and the user gave it up.",
+            Self::Refused => "It could not be declared done, and the user gave it up.",
+            Self::SentBack => "A hook did not let it stop, and the user gave it up.",
         }
     }
 
@@ -96,7 +108,10 @@ impl AskCause {
             Self::Provider => &[RETRY, STOP],
             Self::Compaction => &[RETRY, (ChoiceId::SkipSummary, "Continue without a summary"), STOP],
             Self::Price => &[(ChoiceId::ContinueUnpriced, "Continue without a limit"), STOP],
-            Self::Check => &[CONTINUE, (ChoiceId::Accept, "Accept as is"), (ChoiceId::Fail, "Fail the task")],
+            Self::SentBack => &[CONTINUE, (ChoiceId::Accept, "Let it stop"), (ChoiceId::Fail, "Fail the task")],
+            Self::Check | Self::Refused => {
+                &[CONTINUE, (ChoiceId::Accept, "Accept as is"), (ChoiceId::Fail, "Fail the task")]
+            }
             Self::Budget => &[(ChoiceId::Continue, "Allow one more request"), STOP],
             Self::Stopped | Self::Loop | Self::TurnLimit => &[CONTINUE, STOP],
         };
@@ -185,7 +200,9 @@ impl Machine {
             | AskCause::Loop
             | AskCause::TurnLimit
             | AskCause::Compaction
-            | AskCause::Check => bodies.extend(self.lift_limit(id, cause)),
+            | AskCause::Check
+            | AskCause::Refused
+            | AskCause::SentBack => bodies.extend(self.lift_limit(id, cause)),
         }
         bodies.extend(self.withdraw_compaction(cause));
         self.save(bodies, AfterSave::Advance);
@@ -201,7 +218,9 @@ impl Machine {
             | AskCause::Price
             | AskCause::Loop
             | AskCause::TurnLimit
-            | AskCause::Check => None,
+            | AskCause::Check
+            | AskCause::Refused
+            | AskCause::SentBack => None,
         }
     }
 
@@ -230,7 +249,7 @@ impl Machine {
                 self.watch.on_message();
                 None
             }
-            AskCause::Provider | AskCause::Check => None,
+            AskCause::Provider | AskCause::Check | AskCause::Refused | AskCause::SentBack => None,
         };
         grant.map(|grant| Granted { ask, grant }.into())
     }
@@ -313,11 +332,19 @@ impl Machine {
                 };
                 self.continue_run(now, granted, answer, is_free_text);
             }
-            AskCause::Check => {
+            AskCause::SentBack if chosen == Some(&ChoiceId::Accept) => self.advance(now),
+            AskCause::SentBack => {
+                let text = if is_free_text { answer.text.clone() } else { "The user asks you to go on.".to_owned() };
+                let notice = self.message(now, MessageSource::Notice, &text);
+                self.save(vec![notice.into()], AfterSave::Advance);
+            }
+            AskCause::Check | AskCause::Refused => {
                 let accepts = chosen == Some(&ChoiceId::Accept);
                 let text = match (accepts, is_free_text) {
+                    (true, _) if cause == AskCause::Refused => ACCEPTED_REFUSED,
                     (true, _) => ACCEPTED,
                     (false, true) => answer.text.as_str(),
+                    (false, false) if cause == AskCause::Refused => GO_ON,
                     (false, false) => TRY_AGAIN,
                 };
                 let granted = accepts.then(|| Granted { ask: id, grant: Grant::Unchecked }.into());

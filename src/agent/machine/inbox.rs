@@ -1,6 +1,6 @@
 //! The inbox of a run: pending messages, when they enter the conversation, and withdrawal.
 
-use crate::agent::machine::{Effect, Hold, Machine, Phase, wake_result, wakes};
+use crate::agent::machine::{Effect, Hold, Machine, Phase, Refusals, wake_result, wakes};
 use crate::base::{MessageId, Timestamp};
 use crate::model::event::{Body, Event, MessagesConsumed, MessagesWithdrawn};
 use crate::model::message::{Delivery, Message, MessageSource};
@@ -68,10 +68,13 @@ impl Machine {
             _ => 2,
         });
         self.halted &= !waiting.iter().any(|message| wakes(message));
-        // Notices come from Matrix itself and do not reset the counters.
-        if waiting.iter().any(|message| wakes(message) && message.from != MessageSource::Notice) {
+        // Notices and messages of hooks do not reset the counters.
+        let is_own = |from: &MessageSource| matches!(from, MessageSource::Notice | MessageSource::Hook { .. });
+        if waiting.iter().any(|message| wakes(message) && !is_own(&message.from)) {
             self.watch.on_message();
             self.attempts.unfinished = 0;
+            self.attempts.sent_back = 0;
+            self.attempts.refusals = Refusals::default();
         }
         let ids: Vec<_> = waiting.iter().map(|message| message.id).collect();
         self.consuming.extend(&ids);

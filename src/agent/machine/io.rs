@@ -8,6 +8,7 @@ use crate::base::MessageId;
 use crate::model::Usage;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Allowance, Body, Event, Exit, InterruptReason, PermissionNote, SessionConfig, ToolResult};
+use crate::model::hook::HookEvent;
 use crate::model::live::Activity;
 use crate::model::message::Message;
 use crate::provider::budget::BudgetVerdict;
@@ -74,6 +75,16 @@ pub enum Input {
         ids: Vec<MessageId>,
     },
     Prepared(Box<Prepared>),
+    /// A hook does not let the agent sleep.
+    SentBack {
+        event: HookEvent,
+        reason: String,
+    },
+    /// A hook refuses the summary that was about to be requested.
+    CompactionRefused {
+        number: u64,
+        reason: String,
+    },
     /// `tokens` is `None` if counting failed.
     Counted {
         number: u64,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::control;
-use crate::agent::machine::{AfterSave, AskCause, Effect, Hold, Machine, Phase};
+use crate::agent::machine::{AfterSave, AskCause, Effect, Hold, Machine, Phase, Refusals};
 use crate::base::Timestamp;
 use crate::model::Content;
 use crate::model::control::Control;
@@ -16,6 +16,8 @@ use crate::tools::{self, names};
 
 /// Number of consecutive identical failures of a check after which the user is asked.
 const SAME_FAILURES: u32 = 3;
+/// Number of refusals of `done`, for whatever reasons, after which the user is asked.
+const MAX_REFUSALS: u32 = 6;
 /// Maximum length of the check's output in the question, in characters.
 const CHECK_DETAIL: usize = 2_000;
 
@@ -119,6 +121,13 @@ impl Machine {
             return;
         }
         let last = running.calls.is_empty();
+        if let Some(tools::ControlRequest::EndTurn { event, reason }) = control {
+            self.stop_requests.interrupt = true;
+            self.stop_requests.hook.get_or_insert_with(|| (*event, reason.clone()));
+            if !last {
+                self.effects.push(Effect::CancelTools);
+            }
+        }
         if let (true, Some(tools::ControlRequest::Done { verdict, result })) = (last, control) {
             // The call stays open until the task receives another message.
             let exit = match verdict {
@@ -132,6 +141,15 @@ impl Machine {
             && self.stop_requests.teardown.is_none()
         {
             return self.ask_about_check(result, in_a_row);
+        }
+        if let (true, Some(tools::ControlRequest::CheckFailed { .. } | tools::ControlRequest::DoneRefused)) =
+            (last, control)
+        {
+            self.attempts.refusals.add(text_of(&result));
+            let Refusals { total, same, .. } = self.attempts.refusals;
+            if (same >= SAME_FAILURES || total >= MAX_REFUSALS) && self.stop_requests.teardown.is_none() {
+                return self.ask_about_refusals(result);
+            }
         }
         let mut bodies = vec![match control {
             // It has no result yet, and the other calls go on.
@@ -160,11 +178,17 @@ impl Machine {
     /// Asks the user about a task whose check keeps failing in the same way.
     fn ask_about_check(&mut self, refused: ToolResult, in_a_row: u32) {
         let question = format!("The task's check failed {in_a_row} times in a row in the same way. What now?");
-        let detail = match &refused.content {
-            Content::Text { text } => text.chars().take(CHECK_DETAIL).collect(),
-            Content::Blob(_) => String::new(),
-        };
+        let detail: String = text_of(&refused).chars().take(CHECK_DETAIL).collect();
+        self.attempts.refusals = Refusals::default();
         self.ask_after(vec![refused.into()], AskCause::Check, &question, &detail);
+    }
+
+    /// Asks the user about a task that cannot be declared done.
+    fn ask_about_refusals(&mut self, refused: ToolResult) {
+        let Refusals { total, .. } = std::mem::take(&mut self.attempts.refusals);
+        let question = format!("The agent has called done {total} times, and was refused each time. What now?");
+        let detail: String = text_of(&refused).chars().take(CHECK_DETAIL).collect();
+        self.ask_after(vec![refused.into()], AskCause::Refused, &question, &detail);
     }
 
     pub(super) fn on_result_saved(&mut self, now: Timestamp, ticket: u64) {
@@ -173,6 +197,13 @@ impl Machine {
         if running.calls.is_empty() && running.saving.is_empty() {
             self.advance(now);
         }
+    }
+}
+
+fn text_of(result: &ToolResult) -> &str {
+    match &result.content {
+        Content::Text { text } => text,
+        Content::Blob(_) => "",
     }
 }
 

@@ -118,6 +118,7 @@ fn judge(layer: Layer, problem: &Problem) -> Finding {
         | ProblemKind::NotAnObject(_)
         | ProblemKind::Newer(_)
         | ProblemKind::Unknown { .. }
+        | ProblemKind::UnknownHookEvent { .. }
         | ProblemKind::Duplicate { .. } => finding.advise("fix the file in an editor"),
         ProblemKind::Variable { .. } => finding.advise("fix the variable in your shell, or unset it"),
     }

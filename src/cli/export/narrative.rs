@@ -143,6 +143,7 @@ fn part_kind(body: Body, blobs: &Blobs<'_>) -> Option<PartKind> {
             | MessageSource::CompactedResume
             | MessageSource::TreeChange { .. }
             | MessageSource::Handover { .. }
+            | MessageSource::Hook { .. }
             | MessageSource::Notice => folded(head, &message.body),
             ref from @ (MessageSource::User
             | MessageSource::Begin

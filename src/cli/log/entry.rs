@@ -106,6 +106,7 @@ pub fn describe(body: &Body) -> (String, String) {
         Body::Backend(event) => (event.to_string(), event.detail()),
         Body::TaskChanged(TaskChanged::Set { node }) => short(&format!("task is now {}: {}", node.status, node.title)),
         Body::TaskChanged(TaskChanged::Removed) => short("task removed"),
+        Body::HookRan(ran) => (format!("{} ({} ms)", ran.sentence(), ran.ms), ran.line.clone()),
         Body::Unknown(unknown) => {
             (format!("{} (unknown to this version)", unknown.kind), unknown.body.as_str().to_owned())
         }
@@ -139,6 +140,7 @@ pub fn source(from: &MessageSource) -> String {
         MessageSource::Notice => "Matrix".to_owned(),
         MessageSource::Handover { from: Some(from) } => format!("hand-over from {from}"),
         MessageSource::Handover { from: None } => "hand-over".to_owned(),
+        MessageSource::Hook { event, .. } => format!("{event} hook"),
     }
 }
 

@@ -138,6 +138,39 @@ pub const KEYS: &[Key] = &[
         "What agents may do without asking. The lists of all files add up; a repository's `allow` does nothing until you add its rules to your own settings, and its `mode` counts only if it is stricter.",
     ),
     Key::new(
+        "hooks",
+        Kind::Map {
+            placeholder: "event",
+            names: Names::Any,
+            of: &Kind::List(&Kind::Object { fields: HOOK_GROUP, rule: Rule::None }),
+        },
+        r#"{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "~/bin/guard.sh"}]}]}"#,
+        "Lifecycle hooks: commands and addresses that are called when something happens, in Claude Code's form. The hooks of all files add up; a repository's hooks run once you approve them with `mxd hooks approve`.",
+    ),
+    Key::new(
+        "disableAllHooks",
+        Kind::Flag,
+        "true",
+        "Whether lifecycle hooks are switched off.",
+    )
+    .or("false")
+    .user_only(CHOOSES),
+    Key::new(
+        "allowedHttpHookUrls",
+        Kind::List(&Kind::Text),
+        r#"["https://hooks.example.com/*"]"#,
+        "The addresses that lifecycle hooks may call; `*` stands for anything. Default: all.",
+    )
+    .user_only(REACHES),
+    Key::new(
+        "approvedLifecycleHooks",
+        Kind::List(&Kind::Hash),
+        r#"["af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"]"#,
+        "The repository's lifecycle hooks that you approved, by the hash of hook and scripts. A changed one needs a new approval.",
+    )
+    .or("[]")
+    .project(APPROVES),
+    Key::new(
         "mcpServers",
         Kind::Map {
             placeholder: "name",
@@ -328,6 +361,77 @@ const PERMISSIONS: &[Key] = &[
         "Calls that are refused in every mode.",
     )
     .or("[]"),
+];
+
+const HOOK_GROUP: &[Key] = &[
+    Key::new(
+        "matcher",
+        Kind::Matcher,
+        r#""Edit|Write""#,
+        "For which tools, kinds or reasons: names separated by `|`, or a regular expression. Default: all.",
+    ),
+    Key::new(
+        "hooks",
+        Kind::List(&Kind::Object { fields: HOOK_HANDLER, rule: Rule::HookHandler }),
+        r#"[{"type": "command", "command": "~/bin/guard.sh"}]"#,
+        "What is called. All of them run at the same time.",
+    )
+    .required(),
+];
+
+const HOOK_HANDLER: &[Key] = &[
+    Key::new(
+        "type",
+        Kind::Choice(&["command", "http", "mcp_tool", "prompt", "agent"]),
+        r#""command""#,
+        "`command` or `http`. Hooks of the types `mcp_tool`, `prompt` and `agent` are read, and do not run.",
+    )
+    .required(),
+    Key::new(
+        "command",
+        Kind::Free,
+        r#""\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/check.sh""#,
+        "The shell command; with `args`, the program.",
+    ),
+    Key::new(
+        "args",
+        Kind::List(&Kind::Free),
+        r#"["${CLAUDE_PROJECT_DIR}/check.py"]"#,
+        "The program's arguments. It is then started without a shell.",
+    ),
+    Key::new("shell", Kind::Text, r#""bash""#, "The shell. Default: `bash`."),
+    Key::new("url", Kind::Url, r#""http://127.0.0.1:8080/hook""#, "For `http`: the address, which gets a POST."),
+    Key::new(
+        "headers",
+        Kind::Map { placeholder: "header", names: Names::Header, of: &Kind::Header },
+        r#"{"Authorization": "Bearer $HOOK_TOKEN"}"#,
+        "For `http`: headers. `$NAME` and `${NAME}` stand for variables in `allowedEnvVars`.",
+    ),
+    Key::new(
+        "allowedEnvVars",
+        Kind::List(&Kind::Text),
+        r#"["HOOK_TOKEN"]"#,
+        "For `http`: the variables of the environment that headers may contain.",
+    ),
+    Key::new(
+        "if",
+        Kind::Free,
+        r#""Bash(git *)""#,
+        "A permission rule. The hook runs only for tool calls that may match it.",
+    ),
+    Key::new("timeout", Kind::Seconds, "30", "The most seconds it may take. Default: 60, for UserPromptSubmit 30."),
+    Key::new(
+        "onFailure",
+        Kind::Choice(&["continue", "block"]),
+        r#""continue""#,
+        "What happens if it fails or takes too long. Default: `block` for PreToolUse and MergeBefore, else `continue`.",
+    ),
+    Key::new("async", Kind::Flag, "true", "Whether nothing waits for it."),
+    Key::new("asyncRewake", Kind::Flag, "true", "Like `async`; if it exits with 2, the agent gets its error output."),
+    Key::new("statusMessage", Kind::Free, r#""Checking""#, "What is displayed while it runs."),
+    Key::new("once", Kind::Flag, "true", "Has no effect; read for compatibility."),
+    Key::new("model", Kind::Free, r#""fast""#, "Has no effect; read for compatibility."),
+    Key::new("prompt", Kind::Free, r#""Check this: $ARGUMENTS""#, "Has no effect; read for compatibility."),
 ];
 
 const AUTH_GROUP: &[Key] = &[

@@ -16,12 +16,28 @@ use crate::engine::update::Update;
 
 /// A command or query, with the channel for the answer.
 #[expect(clippy::large_enum_variant, reason = "the queue is short, and mostly of commands")]
-pub(super) enum EngineRequest {
+pub(in crate::engine) enum EngineRequest {
     Command { actor: Actor, command: Command, answer: oneshot::Sender<Result<Outcome, Fault>> },
     Query { query: TreeQuery, answer: oneshot::Sender<Result<TreeAnswer, Fault>> },
 }
 
 impl EngineRequest {
+    /// Returns the command with its actor. `None` for a query.
+    pub(super) fn command(&self) -> Option<(Actor, &Command)> {
+        match self {
+            Self::Command { actor, command, .. } => Some((*actor, command)),
+            Self::Query { .. } => None,
+        }
+    }
+
+    /// Answers the request with a fault.
+    pub(super) fn refuse(self, fault: Fault) {
+        match self {
+            Self::Command { answer, .. } => drop(answer.send(Err(fault))),
+            Self::Query { answer, .. } => drop(answer.send(Err(fault))),
+        }
+    }
+
     /// Returns true if what it does depends on the profiles as they are now.
     fn needs_profiles(&self, machine: &Machine) -> bool {
         let Self::Command { command, .. } = self else { return false };

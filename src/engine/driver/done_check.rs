@@ -2,15 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
 
 use super::setup::left_by_hook;
-use super::{EngineContext, verify};
+use super::{EngineContext, lifecycle, verify};
 use crate::base::TaskId;
+use crate::engine::hooks::HookedTask;
 use crate::engine::machine::LaunchOrder;
-use crate::engine::tools::{FailedCheck, WorktreeInspector};
+use crate::engine::tools::{DoneGate, FailedCheck, WorktreeInspector};
 use crate::git::status::{self, ChangeKind, Changed};
+use crate::hooks::TaskHooks;
+use crate::model::event::Verdict;
 
 /// How many uncommitted files a refusal lists.
 const MAX_LISTED: usize = 20;
@@ -57,9 +61,6 @@ impl WorktreeInspector for WorktreeState {
         Box::pin(async move {
             let command = self.verify.as_deref()?;
             let path = &self.path;
-            if verify::is_check_waived(&self.ctx, self.task).await {
-                return None;
-            }
             match verify::verify_unless_fresh(&self.ctx, self.task, path, command).await {
                 Ok(receipt) if receipt.passed() => None,
                 Ok(receipt) => {
@@ -74,6 +75,45 @@ impl WorktreeInspector for WorktreeState {
                     Some(FailedCheck { reason, in_a_row: 1 })
                 }
             }
+        })
+    }
+}
+
+/// The lifecycle hooks that may object to a task being done.
+pub(super) struct DoneHooks {
+    ctx: Arc<EngineContext>,
+    task: TaskId,
+    hooks: TaskHooks,
+    is_root: bool,
+    profile: String,
+    /// A hook has objected before.
+    objected: AtomicBool,
+}
+
+impl DoneHooks {
+    pub(super) fn new(ctx: &Arc<EngineContext>, order: &LaunchOrder) -> Self {
+        Self {
+            ctx: Arc::clone(ctx),
+            task: order.node.id,
+            hooks: ctx.task_hooks(&HookedTask::from(&order.node), None),
+            is_root: order.place.is_none(),
+            profile: order.node.profile.clone(),
+            objected: AtomicBool::new(false),
+        }
+    }
+}
+
+impl DoneGate for DoneHooks {
+    fn is_waived(&self) -> BoxFuture<'_, bool> {
+        Box::pin(verify::is_check_waived(&self.ctx, self.task))
+    }
+
+    fn objection(&self, verdict: Verdict) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move {
+            let active = self.objected.load(Ordering::Relaxed);
+            let objection = lifecycle::before_done(&self.hooks, self.is_root, &self.profile, verdict, active).await;
+            self.objected.store(objection.is_some(), Ordering::Relaxed);
+            objection
         })
     }
 }

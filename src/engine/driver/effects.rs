@@ -14,6 +14,7 @@ use crate::base::{EventId, Fault, MessageId, TaskId};
 use crate::config::Layer;
 use crate::engine::command::{ArchivedWork, RestoredWorktree};
 use crate::engine::deleted_tasks;
+use crate::engine::hooks::HookedTask;
 use crate::engine::machine::{BranchFate, Effect, Input, LaunchFailure, LaunchOrder, Timer, WorktreeLocation};
 use crate::engine::update::Update;
 use crate::git::{self, Removal, WorktreeSpec};
@@ -67,8 +68,9 @@ impl Driver {
                 }
             }
             Effect::RemoveWorktree { task, place, branch, then } => {
+                let hooked = self.hooked_task(task);
                 tokio::spawn(async move {
-                    let result = remove_worktree(&ctx, task, place, branch).await;
+                    let result = remove_worktree(&ctx, &hooked, place, branch).await;
                     ctx.send(Input::WorktreeRemoved { then, result });
                 });
             }
@@ -95,10 +97,11 @@ impl Driver {
                 });
             }
             Effect::RunJob { task, job } => {
+                let hooked = self.hooked_task(task);
                 let span = tracing::debug_span!("job", %task, job = %Variant(&*job));
                 let work = async move {
                     let started = Instant::now();
-                    let outcome = super::jobs::run_job(&ctx, task, *job).await;
+                    let outcome = super::jobs::run_job(&ctx, task, &hooked, *job).await;
                     tracing::debug!(result = %Variant(&outcome), took = ?started.elapsed());
                     ctx.send(Input::JobDone(Box::new(outcome)));
                 };
@@ -233,8 +236,8 @@ pub(super) fn report_launch_failure(ctx: &EngineContext, task: TaskId, failure: 
 }
 
 async fn remove_worktree(
-    ctx: &EngineContext,
-    task: TaskId,
+    ctx: &Arc<EngineContext>,
+    hooked: &HookedTask,
     place: WorktreeLocation,
     branch: BranchFate,
 ) -> Result<ArchivedWork, Fault> {
@@ -242,6 +245,8 @@ async fn remove_worktree(
         BranchFate::Keep => git::BranchFate::Keep,
         BranchFate::Delete => git::BranchFate::Delete,
     };
+    let task = hooked.id;
+    super::lifecycle::before_worktree_removed(ctx, hooked, &place.worktree).await;
     // Kill the task's processes first: they could write to files that are being removed.
     crate::process::terminate_marked(crate::process::environment::TASK_MARKER, task.to_string(), crate::process::GRACE)
         .await;

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::effects::drop_drafts;
-use super::{EngineContext, verify};
+use super::{EngineContext, lifecycle, verify};
 use crate::base::{Fault, MessageId, TaskId, TurnId};
 use crate::engine::command::OnConflict;
 use crate::engine::handover;
+use crate::engine::hooks::HookedTask;
 use crate::engine::machine::{
     CatchUpPreview, Job, JobOutcome, MergePreparation, MergeResult, RewindJob, RewindOutcome, SessionNote, UndoneMerge,
     WorktreeLocation,
@@ -27,11 +28,11 @@ use crate::model::work::{RewindIntent, RewindTarget, Work};
 /// How many commits of a branch a hand-over names.
 const MAX_COMMITS: usize = 20;
 
-pub(super) async fn run_job(ctx: &Arc<EngineContext>, task: TaskId, job: Job) -> JobOutcome {
+pub(super) async fn run_job(ctx: &Arc<EngineContext>, task: TaskId, hooked: &HookedTask, job: Job) -> JobOutcome {
     match job {
         Job::Verify { location, then } => JobOutcome::Verified { result: verify(ctx, task, &location).await, then },
         Job::PrepareMerge { location, target, conflicts, then } => {
-            JobOutcome::MergePrepared { result: prepare_merge(ctx, &location, &target, conflicts).await, then }
+            JobOutcome::MergePrepared { result: prepare_merge(ctx, hooked, &location, &target, conflicts).await, then }
         }
         Job::Merge { location, target, how, message, commit, then } => {
             let result = match location.own_branch().map(str::to_owned) {
@@ -112,6 +113,7 @@ fn worktree(location: &TaskLocation) -> Result<&Path, Fault> {
 /// Checks whether a merge is possible, applies the user's conflict resolutions and runs the verify command.
 async fn prepare_merge(
     ctx: &Arc<EngineContext>,
+    hooked: &HookedTask,
     location: &TaskLocation,
     target: &str,
     conflicts: OnConflict,
@@ -139,6 +141,9 @@ async fn prepare_merge(
             return Ok(MergePreparation::CheckFailed(receipt));
         }
         commit = receipt.commit;
+    }
+    if let Some(why) = lifecycle::before_merge(ctx, hooked, location.own_branch()?, target, &commit).await {
+        return Err(Fault::user(format!("nothing was merged: a MergeBefore hook refused it: {why}")));
     }
     Ok(MergePreparation::Ready { commit })
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::done_check::WorktreeState;
+use super::done_check::{DoneHooks, WorktreeState};
 use super::effects::report_launch_failure;
-use super::setup;
 use super::{EngineContext, TurnSnapshotter};
+use super::{lifecycle, setup};
 use crate::base::{Fault, MessageId, RunId, TaskId, text};
 use crate::config::Profile;
 use crate::engine::agent_port::AgentPort;
@@ -103,17 +103,19 @@ async fn start(
     };
     let (order, task) = (&assignment.order, assignment.task());
     let ready = setup::prepare_worktree(ctx, order).await?;
+    let hook_notes = lifecycle::begin_session(ctx, order, None).await;
     let run = RunId::fresh(&ctx.ids);
     let port = AgentPort::new(task, ctx.agents.clone());
     // The root works in the user's checkout, where uncommitted changes may be the user's.
     let is_root = order.place.is_none();
     let state = (!is_root).then(|| Arc::new(WorktreeState::new(ctx, order, &ready.path)) as Arc<dyn WorktreeInspector>);
+    let done_hooks = Arc::new(DoneHooks::new(ctx, order));
     let live_ctx = Arc::clone(ctx);
     let mut startup_notes = briefing.notes;
     startup_notes.extend(notes_for_start(&assignment, &profiles));
     let request = RunRequest {
         run,
-        startup_notes,
+        startup_notes: startup_notes.into_iter().chain(hook_notes).collect(),
         groups: auth_groups(ctx, &profiles),
         skills: briefing.skills,
         worktree: ready.path,
@@ -122,7 +124,7 @@ async fn start(
         inbox,
         session: RunSession::new(ctx.store.clone(), task, run),
         live: Arc::new(move |live: Live| live_ctx.show(task, live)),
-        done_check: Arc::new(EngineDoneCheck::new(port.clone(), state)),
+        done_check: Arc::new(EngineDoneCheck::new(port.clone(), state, done_hooks)),
         port,
         snapshots: Arc::new(TurnSnapshotter::new(ctx, order, run, worktree_path(ctx, order))),
         ids: ctx.ids.clone(),

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::EngineContext;
 use super::launch::ready_mark;
+use super::{EngineContext, lifecycle};
 use crate::base::{Fault, TaskId, disk, known_secrets, text};
 use crate::config::paths::RepoFiles;
 use crate::engine::machine::{HookPolicy, Input, LaunchFailure, LaunchOrder, WorktreeLocation};
@@ -73,6 +73,9 @@ pub(super) async fn prepare_worktree(
     let mark = ready_mark(&place.worktree);
     if matches!(diagnosis, WorktreeState::Created | WorktreeState::Recreated { .. }) {
         remove_mark(&mark)?;
+    }
+    if diagnosis == WorktreeState::Created || matches!(diagnosis, WorktreeState::Recreated { .. }) {
+        lifecycle::on_worktree_created(ctx, order, &place.worktree).await?;
     }
     let mut notes: Vec<String> = diagnosis.notice().into_iter().collect();
     if had_branch && diagnosis == WorktreeState::Created {

@@ -337,6 +337,7 @@ fn is_resendable(message: &Message) -> bool {
         MessageSource::WorkContext
         | MessageSource::CompactedResume
         | MessageSource::Compact
+        | MessageSource::Hook { .. }
         | MessageSource::Interrupt => false,
         MessageSource::User
         | MessageSource::Begin

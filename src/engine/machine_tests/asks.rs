@@ -155,7 +155,7 @@ fn a_message_after_an_answer_that_stops_a_task_wakes_it() {
         let own = moment != "a launch that is left";
         if own {
             let ask = rig.machine.new_ask(
-                Subject::Loop,
+                Subject::Loop { of: crate::model::ask::LoopCause::Calls },
                 "Go on?".to_owned(),
                 String::new(),
                 &[(ChoiceId::Continue, "Go on"), (ChoiceId::Stop, "Stop")],

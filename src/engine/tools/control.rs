@@ -92,8 +92,11 @@ impl Handler for Done {
         if let Some(check) = &self.check
             && let Some(Refusal { reason, failed_checks }) = check.refuse(verdict).await
         {
-            let control = failed_checks.map(|in_a_row| tools::ControlRequest::CheckFailed { in_a_row });
-            return Reply { control, ..Reply::error(format!("Not done: {reason}")) };
+            let control = match failed_checks {
+                Some(in_a_row) => tools::ControlRequest::CheckFailed { in_a_row },
+                None => tools::ControlRequest::DoneRefused,
+            };
+            return Reply { control: Some(control), ..Reply::error(format!("Not done: {reason}")) };
         }
         let control = Some(tools::ControlRequest::Done { verdict, result: result.to_owned() });
         Reply { control, ..Reply::text("") }

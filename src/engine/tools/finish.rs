@@ -26,6 +26,25 @@ pub trait WorktreeInspector: Send + Sync + 'static {
     }
 }
 
+/// What else may object to a task being done, and the user's word that overrides all of it.
+pub trait DoneGate: Send + Sync + 'static {
+    /// Returns true if the user accepts the work as it is.
+    fn is_waived(&self) -> BoxFuture<'_, bool> {
+        std::future::ready(false).boxed()
+    }
+
+    /// Returns the objection of the user's lifecycle hooks.
+    fn objection(&self, _verdict: Verdict) -> BoxFuture<'_, Option<String>> {
+        std::future::ready(None).boxed()
+    }
+}
+
+/// Objects to nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenGate;
+
+impl DoneGate for OpenGate {}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCheck {
     pub reason: String,
@@ -36,21 +55,36 @@ pub struct FailedCheck {
 pub struct EngineDoneCheck {
     port: AgentPort,
     worktree: Option<Arc<dyn WorktreeInspector>>,
+    gate: Arc<dyn DoneGate>,
 }
 
 impl EngineDoneCheck {
     /// `worktree` is `None` for the root, which works in the user's checkout: uncommitted files there may be the
     /// user's.
-    pub fn new(port: AgentPort, worktree: Option<Arc<dyn WorktreeInspector>>) -> Self {
-        Self { port, worktree }
+    pub fn new(port: AgentPort, worktree: Option<Arc<dyn WorktreeInspector>>, gate: Arc<dyn DoneGate>) -> Self {
+        Self { port, worktree, gate }
     }
 
     async fn check(&self, verdict: Verdict) -> Option<Refusal> {
-        match self.port.unfinished(verdict).await {
-            Ok(None) => {}
-            Ok(Some(unfinished)) => return Some(unfinished_reason(&unfinished).into()),
-            Err(fault) => return Some(fault.to_string().into()),
+        let refusal = self.check_tree(verdict).await;
+        if refusal.is_some() || self.gate.is_waived().await {
+            return refusal;
         }
+        if let Some(refusal) = self.check_worktree(verdict).await {
+            return Some(refusal);
+        }
+        self.gate.objection(verdict).await.map(Refusal::from)
+    }
+
+    async fn check_tree(&self, verdict: Verdict) -> Option<Refusal> {
+        match self.port.unfinished(verdict).await {
+            Ok(None) => None,
+            Ok(Some(unfinished)) => Some(unfinished_reason(&unfinished).into()),
+            Err(fault) => Some(fault.to_string().into()),
+        }
+    }
+
+    async fn check_worktree(&self, verdict: Verdict) -> Option<Refusal> {
         let worktree = self.worktree.as_ref()?;
         match worktree.uncommitted().await {
             // A failed task need not pass the check.

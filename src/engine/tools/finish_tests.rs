@@ -21,7 +21,11 @@ async fn refusal(
 ) -> Option<String> {
     let (port, mut requests) = port();
     let task = port.task();
-    let finish = EngineDoneCheck::new(port, worktree.map(|worktree| Arc::new(worktree) as Arc<dyn WorktreeInspector>));
+    let finish = EngineDoneCheck::new(
+        port,
+        worktree.map(|worktree| Arc::new(worktree) as Arc<dyn WorktreeInspector>),
+        Arc::new(OpenGate),
+    );
     let answering = async {
         let request = requests.recv().await.unwrap();
         let AgentCall::Query { query, answer } = request.call else { panic!("{request:?}") };

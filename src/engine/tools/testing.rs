@@ -12,7 +12,7 @@ use crate::base::{AskId, Fault, IdSource, Json, MessageId, SystemClock, TaskId};
 use crate::engine::agent_port::{AgentCall, AgentPort, AgentRequest};
 use crate::engine::command::{ArchivedWork, Command, Outcome, StartOutcome, TaskStart};
 use crate::engine::query::{TaskCard, TaskHits, TaskRef, TreeAnswer, TreeQuery};
-use crate::engine::tools::{Access, EngineDoneCheck, OtherProject, Projects, add};
+use crate::engine::tools::{Access, EngineDoneCheck, OpenGate, OtherProject, Projects, add};
 use crate::model::conversation::ToolUse;
 use crate::model::{BlobRef, Live, TaskNode};
 use crate::process::Environment;
@@ -78,7 +78,7 @@ pub(super) enum Request {
 
 /// Returns the access of a root.
 pub(super) fn access(port: AgentPort) -> Access {
-    let finish = Arc::new(EngineDoneCheck::new(port.clone(), None));
+    let finish = Arc::new(EngineDoneCheck::new(port.clone(), None, Arc::new(OpenGate)));
     let skills = Arc::new([]);
     Access { port, is_root: true, may_delegate: true, finish, skills, projects: Some(Arc::new(FakeProjects)) }
 }
@@ -148,6 +148,7 @@ impl Fixture {
             registry: Arc::new(registry),
             gate: Arc::new(AllowAll),
             consent: None,
+            hooks: crate::hooks::TaskHooks::none(ids()),
             path_policy: Arc::new(PathPolicy::new(&root).unwrap()),
             cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),

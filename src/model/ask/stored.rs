@@ -89,7 +89,7 @@ fn id_of_label(subject: &Subject, at: usize, count: usize, label: &str) -> Choic
         Subject::CompactionFailed => of(&[ChoiceId::Retry, ChoiceId::SkipSummary, ChoiceId::Stop]),
         Subject::CheckFailed => of(&[ChoiceId::Continue, ChoiceId::Accept, ChoiceId::Fail]),
         Subject::Budget { .. } if at == 0 && label == "Go on without a limit" => Some(ChoiceId::ContinueUnpriced),
-        Subject::Budget { .. } | Subject::Loop | Subject::TurnLimit | Subject::ModelStopped => {
+        Subject::Budget { .. } | Subject::Loop { .. } | Subject::TurnLimit | Subject::ModelStopped => {
             of(&[ChoiceId::Continue, ChoiceId::Stop])
         }
     };

@@ -93,6 +93,7 @@ impl ContextBreakdown {
             | MessageSource::CrossProject { .. }
             | MessageSource::BackgroundComplete { .. }
             | MessageSource::Interrupt
+            | MessageSource::Hook { .. }
             | MessageSource::Notice
             | MessageSource::Handover { .. } => self.messages += message.body.len() as u64 + pictures(&message.images),
         }

@@ -78,6 +78,7 @@ impl Replies {
             | MessageSource::CompactedResume
             | MessageSource::Compact
             | MessageSource::Interrupt
+            | MessageSource::Hook { .. }
             | MessageSource::Notice
             | MessageSource::Handover { .. } => {}
         }

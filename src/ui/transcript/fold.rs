@@ -9,6 +9,7 @@ use crate::base::{EventId, MessageId, TaskId, sanitize};
 use crate::model::backend::BackendEvent;
 use crate::model::conversation::ToolUse;
 use crate::model::event::{Body, Event, Exit, InterruptReason, ResumeShape, StopReason, ToolResult};
+use crate::model::hook::{HookDecision, HookEnd};
 use crate::model::live_turn::Tail;
 use crate::model::message::{Message, MessageSource, TreeAction};
 use crate::model::task::EditedBy;
@@ -262,6 +263,14 @@ impl Fold {
             Body::BudgetExceeded(it) => {
                 self.notice(event, Tone::Error, format!("budget of {} exceeded: {} spent", it.limit, it.spent), "");
             }
+            Body::HookRan(ran) if ran.is_notable() => {
+                let tone = match (ran.end, ran.decision) {
+                    (HookEnd::Failed | HookEnd::TimedOut, _) => Tone::Warn,
+                    (_, Some(HookDecision::Deny | HookDecision::Block | HookDecision::Stop)) => Tone::Warn,
+                    _ => Tone::Quiet,
+                };
+                self.notice(event, tone, sanitize::line(&ran.sentence()), ran.line.clone());
+            }
             Body::Error(note) => self.push(event, EntryKind::Error(note.clone())),
             Body::Repaired(repaired) => {
                 self.notice(event, Tone::Quiet, "the session log was repaired", repaired.steps.join("\n"));
@@ -287,7 +296,12 @@ impl Fold {
                 let tone = if matches!(it, BackendEvent::ToolsMissing) { Tone::Warn } else { Tone::Quiet };
                 self.notice(event, tone, sanitize::line(&it.to_string()), it.detail());
             }
-            Body::SessionConfig(_) | Body::Usage(_) | Body::Snapshot(_) | Body::Work(_) | Body::TaskChanged(_) => {}
+            Body::SessionConfig(_)
+            | Body::Usage(_)
+            | Body::Snapshot(_)
+            | Body::Work(_)
+            | Body::HookRan(_)
+            | Body::TaskChanged(_) => {}
         }
         places
     }
@@ -396,6 +410,7 @@ impl Fold {
                 quiet(YOU_INTERRUPTED, &message.body)
             }
             MessageSource::Compact => quiet("you asked for a summary", ""),
+            MessageSource::Hook { event, .. } => quiet(&format!("{event} hook"), &message.body),
             MessageSource::Notice => {
                 let (first, rest) = headline(&message.body);
                 quiet(&without_ids(&sanitize::line(first)), rest)

@@ -64,6 +64,7 @@ fn summary(body: &Body) -> String {
         Body::Work(it) => brief(&it.to_string()),
         Body::Backend(it) => brief(&it.to_string()),
         Body::TaskChanged(_) => String::new(),
+        Body::HookRan(it) => brief(&it.sentence()),
         Body::Unknown(it) => brief(it.body.as_str()),
     }
 }

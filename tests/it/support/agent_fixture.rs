@@ -242,6 +242,7 @@ impl AgentFixture {
             registry: Arc::clone(&registry),
             gate: Arc::new(AllowAll),
             consent: None,
+            hooks: mxd::hooks::TaskHooks::none(self.ids.clone()),
             path_policy: Arc::new(PathPolicy::new(&root).unwrap()),
             cwd: Arc::new(Cwd::new(root.clone())),
             reads: Arc::new(ReadTracker::default()),

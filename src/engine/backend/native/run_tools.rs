@@ -11,6 +11,7 @@ use crate::base::Fault;
 use crate::engine::backend::{Assignment, RunRequest};
 use crate::engine::blobs::StoredBlobs;
 use crate::engine::driver::EngineContext;
+use crate::engine::hooks::HookedTask;
 use crate::engine::permissions::TaskPermissions;
 use crate::engine::profiles::Toolset;
 use crate::engine::tools::{self as orchestration, Access};
@@ -67,11 +68,13 @@ pub(in crate::engine::backend) async fn tool_context(
     let cwd = Arc::new(Cwd::at(fence.root().to_owned(), order.cwd.as_deref()));
     let user_home = std::env::var_os("HOME").map(PathBuf::from);
     let policies: Arc<dyn PolicySource> = Arc::new(TaskPermissions { project: Arc::clone(&ctx.permissions), task });
+    let hooks = ctx.task_hooks(&HookedTask::from(&order.node), Some(Arc::clone(&policies)));
     let gate = RuleGate::new(policies, Arc::clone(&cwd), fence.root().to_owned(), user_home);
     let context = ToolContext {
         registry,
         gate: Arc::new(gate),
         consent: None,
+        hooks,
         cwd,
         path_policy: Arc::new(fence),
         reads: Arc::new(ReadTracker::default()),
