@@ -167,7 +167,8 @@ fn an_edit_shows_its_diff() {
     }));
     let places = Places { root: root.clone(), cwd: root, home: None };
     let input = json!({"path": "a.rs", "edits": [{"old_string": "two", "new_string": "three"}]});
-    let request = held(check(&names::wire("edit_file"), &Json::of(&input).unwrap(), &places, &source));
+    let request =
+        held(check(&names::wire("edit_file"), &Json::of(&input).unwrap(), &places, &HookOpinion::default(), &source));
     let RequestedAction::Edit { diff, .. } = &request.action else { panic!("{request:?}") };
     assert!(diff.contains("-two\n+three\n"), "{diff}");
     assert_eq!(request.headline(), "edit a.rs");
