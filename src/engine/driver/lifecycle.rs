@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
 
 use super::command_queue::EngineRequest;
 use super::{Driver, EngineContext, Incoming};
@@ -32,21 +33,25 @@ const END_LIMIT: Duration = Duration::from_millis(1_500);
 
 /// The sessions that have begun in this process, so that each begins and ends once.
 #[derive(Default)]
-pub(in crate::engine) struct BegunSessions(Mutex<BTreeSet<TaskId>>);
+pub(in crate::engine) struct BegunSessions {
+    tasks: Mutex<BTreeSet<TaskId>>,
+    /// Calls of hooks that nothing else waits for.
+    calls: TaskTracker,
+}
 
 impl BegunSessions {
     /// Returns true if the session had not begun.
     fn begin(&self, task: TaskId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(task)
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(task)
     }
 
     /// Returns true if the session had begun.
     fn end(&self, task: TaskId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
     }
 
     fn has(&self, task: TaskId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&task)
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).contains(&task)
     }
 }
 
@@ -134,7 +139,7 @@ impl Driver {
             return;
         }
         let (ctx, hooks) = (Arc::clone(&self.ctx), self.ctx.task_hooks(&hooked, None));
-        tokio::spawn(async move {
+        self.ctx.begun_sessions.calls.spawn(async move {
             for firing in firings {
                 let event = firing.event;
                 let joined = hooks.fire(firing).await;
@@ -143,8 +148,12 @@ impl Driver {
         });
     }
 
-    /// Calls the hooks for the sessions that are still open, at the end of the program.
+    /// Waits for the hooks that were called, and calls those for the sessions that are still open, at the end of the
+    /// program.
     pub(super) async fn end_sessions(&self) {
+        let calls = &self.ctx.begun_sessions.calls;
+        calls.close();
+        let _ = tokio::time::timeout(END_LIMIT, calls.wait()).await;
         if !self.ctx.hooks.current().has(HookEvent::SessionEnd) {
             return;
         }
