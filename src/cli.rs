@@ -25,6 +25,7 @@ mod help;
 mod hooks;
 mod host;
 mod import;
+mod import_settings;
 mod init;
 mod local_time;
 mod locate;

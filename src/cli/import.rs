@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::base::{Clock as _, ProjectId, SystemClock, TaskId, Timestamp, text};
 use crate::cli::agent_guard::Reach;
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::import_settings::{self, Parts};
 use crate::cli::local_time;
 use crate::cli::locate::{LocatedProject, ProjectLocator, home, new_ids, real_disk, shell_word};
 use crate::config::paths::Home;
@@ -31,6 +32,12 @@ pub struct Args {
     /// Print one JSON session per line.
     #[arg(long)]
     json: bool,
+    /// Import lifecycle hooks from Claude Code's settings instead.
+    #[arg(long, conflicts_with_all = ["paths", "from", "json"])]
+    hooks: bool,
+    /// Import permission rules from Claude Code's settings instead.
+    #[arg(long, conflicts_with_all = ["paths", "from", "json"])]
+    permissions: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -70,6 +77,12 @@ impl Args {
 }
 
 pub fn run(console: &mut Console, here: &ProjectLocator, args: &Args) -> Outcome {
+    if args.hooks || args.permissions {
+        let parts = Parts { hooks: args.hooks, permissions: args.permissions, preview: args.list };
+        import_settings::run(console, here, parts)?;
+        console.finish()?;
+        return Ok(0);
+    }
     let home = home()?;
     let top = here.repository()?.top;
     let foreign = gather(console, args, &top)?;

@@ -30,7 +30,7 @@ const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 /// Hooks of one event that share a matcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookGroup {
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matcher: Option<String>,
     pub hooks: Vec<HookHandler>,
 }

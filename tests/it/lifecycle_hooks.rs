@@ -370,3 +370,31 @@ fn hooks_can_be_tested_and_their_runs_are_listed() {
     let log = json_lines(&project.mxd(["hooks", "log", "--json"]).ok());
     assert_eq!((log.len(), &log[0]["event"], &log[0]["end"]), (1, &json!("PreToolUse"), &json!("answered")));
 }
+
+#[test]
+fn hooks_and_rules_of_claude_code_are_imported_once() {
+    let world = World::new();
+    play(&world, json!([root(json!([say("All done.")]))]));
+    let project = world.project("app");
+    let claude = world.home_folder().join(".claude");
+    std::fs::create_dir_all(&claude).unwrap();
+    let settings = json!({
+        "model": "opus",
+        "permissions": { "allow": ["Bash(npm run test:*)"], "deny": ["Read(./.env)"], "defaultMode": "acceptEdits" },
+        "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [command("~/guard.sh")] }] },
+    });
+    std::fs::write(claude.join("settings.json"), settings.to_string()).unwrap();
+    let listed = project.mxd(["import", "--hooks", "--permissions", "--list"]);
+    assert!(listed.out.contains("hook PreToolUse (Bash): ~/guard.sh"), "{listed:?}");
+    assert_eq!(project.mxd(["hooks", "list", "--json"]).ok(), "");
+    project.mxd(["import", "--hooks", "--permissions"]);
+    let hooks = json_lines(&project.mxd(["hooks", "list", "--json"]).ok());
+    assert_eq!((hooks.len(), &hooks[0]["state"], &hooks[0]["origin"]), (1, &json!("active"), &json!("global")));
+    let rules = project.mxd(["permit", "list"]).ok();
+    assert!(
+        rules.contains("Bash(npm run test:*)") && rules.contains("Read(./.env)") && rules.contains("edits"),
+        "{rules}"
+    );
+    project.mxd(["import", "--hooks", "--permissions"]);
+    assert_eq!(json_lines(&project.mxd(["hooks", "list", "--json"]).ok()).len(), 1);
+}
