@@ -19,6 +19,7 @@ use crate::store::tree_file::TreeFile;
 use crate::store::{Blobs, EngineLock, Sessions};
 
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of the command line")]
 pub struct Args {
     /// Session files or folders (default: this repository's sessions).
     #[arg(value_name = "PATH")]

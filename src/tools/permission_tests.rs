@@ -173,7 +173,8 @@ fn an_edit_shows_its_diff() {
     assert!(diff.contains("-two\n+three\n"), "{diff}");
     assert_eq!(request.headline(), "edit a.rs");
     let new = json!({"path": "new.rs", "content": "fn f() {}\n"});
-    let request = held(check(&names::wire("write_file"), &Json::of(&new).unwrap(), &places, &source));
+    let request =
+        held(check(&names::wire("write_file"), &Json::of(&new).unwrap(), &places, &HookOpinion::default(), &source));
     assert!(
         matches!(&request.action, RequestedAction::Edit { diff, .. } if diff.contains("+fn f() {}")),
         "{request:?}"
