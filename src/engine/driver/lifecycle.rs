@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::future::{BoxFuture, FutureExt as _};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
@@ -150,27 +151,23 @@ impl Driver {
 
     /// Waits for the hooks that were called, and calls those for the sessions that are still open, at the end of the
     /// program.
-    pub(super) async fn end_sessions(&self) {
-        let calls = &self.ctx.begun_sessions.calls;
-        calls.close();
-        let _ = tokio::time::timeout(END_LIMIT, calls.wait()).await;
-        if !self.ctx.hooks.current().has(HookEvent::SessionEnd) {
-            return;
+    pub(super) fn end_sessions(&self) -> BoxFuture<'static, ()> {
+        let ctx = Arc::clone(&self.ctx);
+        let has_hooks = ctx.hooks.current().has(HookEvent::SessionEnd);
+        let begun = self.machine.tree().all().filter(|node| has_hooks && ctx.begun_sessions.has(node.id));
+        let open: Vec<HookedTask> = begun.map(HookedTask::from).collect();
+        async move {
+            let calls = &ctx.begun_sessions.calls;
+            calls.close();
+            let _ = tokio::time::timeout(END_LIMIT, calls.wait()).await;
+            let ends = open.iter().map(|task| {
+                let hooks = ctx.task_hooks(task, None);
+                let fields = json!({ "reason": "prompt_input_exit" });
+                async move { hooks.fire(Firing::new(HookEvent::SessionEnd, "prompt_input_exit", fields)).await }
+            });
+            let _ = tokio::time::timeout(END_LIMIT, futures::future::join_all(ends)).await;
         }
-        let open: Vec<HookedTask> = self
-            .machine
-            .tree()
-            .all()
-            .filter(|node| self.ctx.begun_sessions.has(node.id))
-            .map(HookedTask::from)
-            .collect();
-        let calls = open.iter().map(|task| {
-            let hooks = self.ctx.task_hooks(task, None);
-            let firing =
-                Firing::new(HookEvent::SessionEnd, "prompt_input_exit", json!({ "reason": "prompt_input_exit" }));
-            async move { hooks.fire(firing).await }
-        });
-        let _ = tokio::time::timeout(END_LIMIT, futures::future::join_all(calls)).await;
+        .boxed()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::event::{PermissionCause, PermissionNote};
 use crate::model::fold::Decision;
 use crate::model::tool_names as names;
 use crate::outside::CallUpdate;
-use crate::tools::{Gate, GateRequest, Permission, ToolEffect};
+use crate::tools::{Gate, GateRequest, HookOpinion, Permission, ToolEffect};
 
 /// What our rules and modes say about a call.
 #[derive(Debug)]
@@ -41,7 +41,8 @@ pub(super) async fn judge(gate: Arc<dyn Gate>, backend: String, call: CallUpdate
             Some((names::OWN, names::EDIT_FILE)) => ToolEffect::Writes,
             _ => ToolEffect::Opaque,
         };
-        match gate.check(GateRequest { call: &call, name: &call.name, effect }).await {
+        let hook = HookOpinion::default();
+        match gate.check(GateRequest { call: &call, name: &call.name, effect, hook: &hook }).await {
             Permission::Granted { note } => granted = note,
             Permission::Held(request) => undecided = Some(request),
             Permission::Denied { reason, note } => return Judgement::Denied { reason, note },

@@ -72,7 +72,9 @@ impl Run {
                     held.headline()
                 ));
             }
-            Some(ControlRequest::CheckFailed { .. }) | None => {}
+            // The program cannot be stopped by a hook; it reads the reason in the reply.
+            Some(ControlRequest::CheckFailed { .. } | ControlRequest::DoneRefused | ControlRequest::EndTurn { .. })
+            | None => {}
         }
         let served = ServedReply { text: reply.text.clone(), is_error: reply.is_error };
         self.append(vec![reply.into_result(call, name).into()]).await?;
