@@ -224,7 +224,7 @@ impl Kind {
             Self::Dollars { min } if *min > 0.0 => format!("an amount in USD, {min} or more"),
             Self::Dollars { .. } => "an amount in USD".to_owned(),
             Self::Seconds => "a number of seconds above 0".to_owned(),
-            Self::Matcher => "a name, names separated by |, or a regular expression".to_owned(),
+            Self::Matcher => "a name, several names, or a regular expression".to_owned(),
             Self::Choice(words) => {
                 let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 format!("one of {}", words.join(", "))

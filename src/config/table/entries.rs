@@ -368,7 +368,7 @@ const HOOK_GROUP: &[Key] = &[
         "matcher",
         Kind::Matcher,
         r#""Edit|Write""#,
-        "For which tools, kinds or reasons: names separated by `|`, or a regular expression. Default: all.",
+        "For which tools, kinds or reasons: names, or a regular expression. Default: all.",
     ),
     Key::new(
         "hooks",
