@@ -56,8 +56,8 @@ enum Action {
         #[arg(long)]
         input: Option<String>,
         /// What matchers look at, for an event that is not about a call.
-        #[arg(long, default_value = "")]
-        name: String,
+        #[arg(long)]
+        name: Option<String>,
         /// Print the result as JSON.
         #[arg(long)]
         json: bool,
@@ -97,7 +97,7 @@ pub fn run(console: &mut Console, here: &ProjectLocator, args: Args) -> Outcome 
                 let names: Vec<&str> = HookEvent::ALL.iter().map(|event| event.name()).collect();
                 Fault::user(error.to_string()).hint(format!("the events are: {}", names.join(", ")))
             })?;
-            let sample = Sample { event, tool, input, name };
+            let sample = Sample { event, tool, input, name: name.unwrap_or_default() };
             test(console, here, &sample, json)?
         }
         Action::Log { task, limit, json } => log(console, here, task.as_deref(), limit, json)?,
