@@ -197,7 +197,7 @@ impl From<&TaskNode> for HookedTask {
             id: node.id,
             title: node.title.clone(),
             number: node.number.map(TaskNumber::get),
-            profile: node.profile.clone(),
+            profile: node.profile.clone().unwrap_or_default(),
             is_root: node.parent.is_none(),
             worktree: node.worktree.clone(),
         }

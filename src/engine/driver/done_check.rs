@@ -97,7 +97,7 @@ impl DoneHooks {
             task: order.node.id,
             hooks: ctx.task_hooks(&HookedTask::from(&order.node), None),
             is_root: order.place.is_none(),
-            profile: order.node.profile.clone(),
+            profile: order.node.profile.clone().unwrap_or_default(),
             objected: AtomicBool::new(false),
         }
     }

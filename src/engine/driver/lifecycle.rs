@@ -289,7 +289,7 @@ pub(super) async fn begin_session(ctx: &Arc<EngineContext>, order: &LaunchOrder,
         hooks.fire(Firing::new(HookEvent::SessionStart, source, json!({ "source": source, "model": model }))).await,
     ];
     if source != "resume" && order.place.is_some() {
-        let profile = &order.node.profile;
+        let profile = order.node.profile.as_deref().unwrap_or_default();
         joined.push(hooks.fire(Firing::new(HookEvent::SubagentStart, profile, json!({}))).await);
     }
     if source == "startup" {
