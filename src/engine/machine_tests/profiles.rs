@@ -155,7 +155,12 @@ fn a_failure_of_an_account_is_one_question_with_one_answer_for_all_its_tasks() {
     let shown: Vec<TaskId> = tasks.iter().copied().filter(|task| !rig.view(*task).asks.is_empty()).collect();
     assert_eq!(shown.len(), 1);
     let ask = rig.view(shown[0]).asks[0].clone();
-    rig.command(Command::Answer { task: shown[0], ask: ask.id, reply: AskReply::Choice(ask.choices[1].id.clone()) });
+    rig.command(Command::Answer {
+        task: shown[0],
+        ask: ask.id,
+        reply: AskReply::Choice(ask.choices[1].id.clone()),
+        by: None,
+    });
     for task in &tasks {
         rig.exit_stopped(*task);
     }
@@ -246,7 +251,7 @@ proptest! {
                     let ask = rig.view(task).asks.into_iter().find(|ask| ask.kind() == AskKind::Bind);
                     let Some(ask) = ask else { continue };
                     let reply = AskReply::Choice(ChoiceId::Profile(name.to_owned()));
-                    rig.command(Command::Answer { task, ask: ask.id, reply });
+                    rig.command(Command::Answer { task, ask: ask.id, reply, by: None });
                     owners.insert(task, Some(name));
                 }
                 Step::Restart => rig.crash(),

@@ -16,10 +16,6 @@ impl Run {
         match command {
             // No one can send commands any more, so the run must end.
             None => self.tear_down(InterruptReason::Quit).await,
-            Some(RunCommand::WrapUp) => {
-                self.flags.wrapping_up = true;
-                Ok(())
-            }
             Some(RunCommand::Teardown(reason)) => self.tear_down(reason).await,
             Some(RunCommand::Interrupt) => self.interrupt().await,
             Some(RunCommand::Withdraw(ids)) => {

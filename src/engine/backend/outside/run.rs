@@ -24,9 +24,7 @@ use crate::engine::backend::RunRequest;
 use crate::engine::driver::EngineContext;
 use crate::engine::update::{Level, Notice, Update as EngineUpdate};
 use crate::model::backend::{BackendEvent, ForeignSession, SessionOrigin};
-use crate::model::event::{
-    AskWithdrawn, Body, BudgetExceeded, Event, Exit, InterruptReason, RunStarted, ToolResult, Verdict,
-};
+use crate::model::event::{AskWithdrawn, Body, BudgetExceeded, Event, Exit, RunStarted, ToolResult, Verdict};
 use crate::model::fold::{RunningProcess, SessionState};
 use crate::model::live::{Activity, Live};
 use crate::model::message::{Message, MessageSource};
@@ -107,8 +105,6 @@ pub(super) struct RunFlags {
     pub(super) yielded: bool,
     /// The user interrupted it, and has said nothing since.
     pub(super) halted: bool,
-    /// The run ends with the turn in progress.
-    pub(super) wrapping_up: bool,
     pub(super) told_branch: bool,
     /// No further turn begins.
     pub(super) wraps_up: bool,
@@ -240,10 +236,6 @@ impl Run {
             if let Some(exit) = self.exit.take() {
                 self.close().await;
                 return Ok(Ending::Exited(exit));
-            }
-            if self.flags.wrapping_up && matches!(self.phase, Phase::Idle) {
-                self.tear_down(InterruptReason::Quit).await?;
-                continue;
             }
             let is_free = matches!(self.phase, Phase::Idle) && self.pending.is_empty();
             if is_free && !self.next_turn().await? && self.exit.is_none() && self.request.inbox.is_empty() {
