@@ -93,7 +93,7 @@ pub async fn open_or_join(
                 Ok(joined) => return Ok(joined),
                 Err(fault) => fault,
             },
-            None => match engine::open(options).await {
+            None => match Box::pin(engine::open(options)).await {
                 Ok(handle) => {
                     let server = match sharing {
                         Sharing::Listen => listen(&handle, &home, project, clock.now()),

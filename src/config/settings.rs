@@ -18,6 +18,7 @@ use crate::permit::Mode;
 /// All settings, with defaults.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Settings {
     pub auth_groups: BTreeMap<String, AuthGroup>,
     pub default_auth: Option<String>,

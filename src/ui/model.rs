@@ -119,7 +119,7 @@ pub(super) enum PendingReply {
     /// The engine finishes what is in progress, then it moves.
     HandedOver,
     /// Leaves, whether it was carried out or not.
-    Leave(Effect),
+    Leave(Box<Effect>),
 }
 
 /// The counts at the last notification.

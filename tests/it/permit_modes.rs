@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::cli_support::{Project, World, json_lines};
 use crate::engine_support::{agent, bash, call, done, play, root, say};
 
-fn project<'w>(world: &'w World, turns: Value) -> Project<'w> {
+fn project(world: &World, turns: Value) -> Project<'_> {
     play(world, json!([root(json!([say("I see.")])), agent("Job", turns)]));
     world.project("app")
 }

@@ -200,7 +200,7 @@ impl Machine {
 
     pub(super) fn on_reserved(&mut self, now: Timestamp, verdict: BudgetVerdict) {
         let Phase::Reserving { purpose, attempt } = self.phase else { return };
-        let StopRequests { interrupt, wrap_up, teardown } = &self.stop_requests;
+        let StopRequests { interrupt, wrap_up, teardown, hook: _ } = &self.stop_requests;
         if *interrupt || *wrap_up || teardown.is_some() {
             return self.advance(now);
         }

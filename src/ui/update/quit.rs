@@ -126,7 +126,7 @@ pub fn keep_working(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
 /// The user leaves, and the agents stop.
 pub fn stop_and_leave(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     let Some(effect) = pop_leaving(model) else { return };
-    out.command(model, Command::Quit, PendingReply::Leave(effect), cx);
+    out.command(model, Command::Quit, PendingReply::Leave(Box::new(effect)), cx);
 }
 
 fn pop_leaving(model: &mut Model) -> Option<Effect> {
@@ -206,7 +206,7 @@ pub fn quit_now(model: &mut Model, cx: &Cx<'_>, out: &mut Out) {
     match model.settings.engine {
         EngineHost::Joined { .. } => out.effect(Effect::Quit),
         EngineHost::Own | EngineHost::Private => {
-            out.command(model, Command::Quit, PendingReply::Leave(Effect::Quit), cx);
+            out.command(model, Command::Quit, PendingReply::Leave(Box::new(Effect::Quit)), cx);
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn on_reply(model: &mut Model, tag: Tag, reply: Result<Outcome, Fault>, cx: 
                 // Keep a message that could not be sent.
                 PendingReply::Sent { task, text } => model.composer.restore(task, &text),
                 PendingReply::Answered(ask) => model.asks.on_answer_refused(ask),
-                PendingReply::Leave(effect) => out.effect(effect),
+                PendingReply::Leave(effect) => out.effect(*effect),
                 PendingReply::HandedOver => quit::on_refused(model),
                 // The comments are still drafts.
                 PendingReply::Created { brief } => actions::brief::restore(model, brief),

@@ -90,7 +90,7 @@ impl Agent {
                     let end = self.play(&params);
                     match end {
                         End::Result(result) => self.reply(&id, result),
-                        End::Error(error) => self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error})),
+                        End::Error(error) => Self::send(&json!({"jsonrpc": "2.0", "id": id, "error": error})),
                         End::Never => {}
                     }
                     for step in self.scenario["after"].as_array().cloned().unwrap_or_default() {
@@ -109,7 +109,7 @@ impl Agent {
     fn begin(&mut self, id: &Value, params: &Value, how: &str) {
         self.tools = params["mcpServers"][0].clone();
         if let Some(error) = self.scenario.get(format!("{how}_error")) {
-            return self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+            return Self::send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
         }
         if how == "load" {
             for old in 0..3 {
@@ -153,7 +153,7 @@ impl Agent {
             "raw" => {
                 println!("{}", text());
             }
-            "send" => self.send(value),
+            "send" => Self::send(value),
             "flood" => {
                 for at in 0..value.as_u64().unwrap() {
                     self.update(&json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": format!("{at} ")}}));
@@ -221,7 +221,7 @@ impl Agent {
         self.last += 1;
         let mut params = params.clone();
         params["sessionId"] = json!(self.session);
-        self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
+        Self::send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Value {
@@ -255,14 +255,16 @@ impl Agent {
     }
 
     fn update(&self, update: &Value) {
-        self.send(&json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": self.session, "update": update}}));
+        Self::send(
+            &json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": self.session, "update": update}}),
+        );
     }
 
     fn reply(&self, id: &Value, result: Value) {
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        Self::send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
-    fn send(&self, message: &Value) {
+    fn send(message: &Value) {
         let mut out = std::io::stdout().lock();
         // A client that has gone reads no more.
         let _ = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush());

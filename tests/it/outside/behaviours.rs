@@ -116,7 +116,7 @@ fn talk() -> Vec<Behaviour> {
             assert_eq!((seen.count("thinking"), seen.said()), (1, vec!["a"]));
         }),
         plays("a turn of nothing is a turn", json!([[]]), |seen| {
-            assert_eq!((seen.count("turn_ended"), seen.asks.len()), (1, 0))
+            assert_eq!((seen.count("turn_ended"), seen.asks.len()), (1, 0));
         }),
         plays("an unknown update is kept", json!([[update("brand_new", json!({"x": 1})), {"say": "a"}]]), |seen| {
             assert_eq!((kept(seen), seen.said()), (vec!["brand_new".to_owned()], vec!["a"]));
@@ -330,16 +330,16 @@ fn calls() -> Vec<Behaviour> {
 fn ends() -> Vec<Behaviour> {
     vec![
         plays("a turn that hits the output limit", json!([[{"end": {"stopReason": "max_tokens"}}]]), |seen| {
-            assert_eq!(stop(seen), StopReason::MaxTokens)
+            assert_eq!(stop(seen), StopReason::MaxTokens);
         }),
         plays("a refusal", json!([[{"end": {"stopReason": "refusal"}}]]), |seen| {
-            assert_eq!(stop(seen), StopReason::Refusal)
+            assert_eq!(stop(seen), StopReason::Refusal);
         }),
         plays("an unknown stop reason is kept", json!([[{"end": {"stopReason": "tired"}}]]), |seen| {
-            assert_eq!(stop(seen), StopReason::Other("tired".to_owned()))
+            assert_eq!(stop(seen), StopReason::Other("tired".to_owned()));
         }),
         plays("an answer without a stop reason ends the turn", json!([[{"end": {}}]]), |seen| {
-            assert_eq!(stop(seen), StopReason::EndTurn)
+            assert_eq!(stop(seen), StopReason::EndTurn);
         }),
         plays(
             "tokens are counted and the cost is unknown, not nothing",
@@ -396,10 +396,10 @@ fn ends() -> Vec<Behaviour> {
             },
         ),
         scenario("a program that speaks another version", json!({"initialize": {"protocolVersion": 2}}), |seen| {
-            failed(seen, "version 2")
+            failed(seen, "version 2");
         }),
         scenario("a program that gives no session", json!({"session": {"sessionId": ""}}), |seen| {
-            failed(seen, "no session id")
+            failed(seen, "no session id");
         }),
         scenario(
             "a program that refuses a session",
@@ -556,7 +556,7 @@ fn tools() -> Vec<Behaviour> {
             },
         ),
         plays("an unknown tool is an error", json!([[tool("rm_rf", json!({}))]]), |seen| {
-            assert_eq!(seen.outcomes[0]["result"]["isError"], true)
+            assert_eq!(seen.outcomes[0]["result"]["isError"], true);
         }),
         scenario(
             "without our tools, a task is declared done in words",
