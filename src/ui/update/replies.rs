@@ -45,7 +45,7 @@ pub fn on_reply(model: &mut Model, tag: Tag, reply: Result<Outcome, Fault>, cx: 
         (_, PendingReply::Reviewed(task)) => actions::review::on_sent(model, task, cx, out),
         (outcome, PendingReply::Merged(task)) => actions::merge::on_merged(model, task, outcome, cx),
         (_, PendingReply::Checked(task)) => actions::merge::on_verified(model, task, out),
-        (_, PendingReply::Leave(effect)) => out.effect(effect),
+        (_, PendingReply::Leave(effect)) => out.effect(*effect),
         (Outcome::Sent { .. } | Outcome::Created { .. }, _) => {}
         (_, PendingReply::Plain(Some(words))) if message.is_none() => model.toasts.say(Level::Info, words, cx.now),
         _ => {}
