@@ -52,19 +52,19 @@ enum Action {
         /// Tool of the sample call, such as `bash` or `edit_file`.
         #[arg(long, default_value = "bash")]
         tool: String,
-        /// Input of the sample call, or fields of another event, as JSON.
+        /// Input of the sample call as JSON. For other events, their fields.
         #[arg(long)]
         input: Option<String>,
-        /// What matchers look at, for an event that is not about a call.
+        /// Value for matchers, if the event has no call.
         #[arg(long)]
         name: Option<String>,
         /// Print the result as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show which hooks ran, how long they took and what they decided.
+    /// Show hooks that ran, their times and decisions.
     Log {
-        /// Task number (12), id prefix, or part of its title (default: all tasks).
+        /// Task number (12), id prefix, or part of its title.
         task: Option<String>,
         /// Show at most this many.
         #[arg(long, default_value_t = 50)]

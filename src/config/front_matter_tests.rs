@@ -32,7 +32,7 @@ fn errors_have_line_and_column() {
         ("---\nname\n---\n", 2, NO_FIELDS),
         ("---\n- name\n---\n", 2, NO_FIELDS),
         ("---\na: b\nname: [x\n---\n", 3, ""),
-        ("---\na: \"x\n---\n", 2, ""),
+        ("---\na: \"x\n---\n", 3, ""),
     ] {
         let error = parse(file).unwrap_err();
         assert!(error.message.starts_with(start), "{file:?}: {error:?}");

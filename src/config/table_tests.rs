@@ -170,6 +170,7 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "declinedMcpServers"
                 | "bypassConsent"
                 | "approvedHooks"
+                | "disableAllHooks"
                 | "declinedHooks"
                 | "approvedTasks"
                 | "declinedTasks"
@@ -212,6 +213,8 @@ fn only_these_settings_may_come_with_a_repository() {
         "maxTasksPerTurn",
         "maxRunning",
         "clarifyTimeoutMs",
+        // They do nothing before they are approved.
+        "hooks",
         "mcpServers",
         "permissions",
         "theme",

@@ -2,6 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::{AskId, IdSource, MessageId, ProjectId, SystemClock, TaskId, Timestamp};
+use crate::model::hook::HookEvent;
+use crate::model::message::HookMessage;
 
 fn source_of_ids() -> IdSource {
     IdSource::seeded(std::sync::Arc::new(SystemClock), 3)
@@ -27,6 +29,7 @@ fn every_source(text: &str) -> Vec<MessageSource> {
         MessageSource::Compact,
         MessageSource::Interrupt,
         MessageSource::Notice,
+        MessageSource::Hook { event: HookEvent::Stop, effect: HookMessage::Context },
     ]
 }
 
