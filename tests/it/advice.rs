@@ -6,6 +6,7 @@
 //! in a race alone, such as a question that is answered by two at once, is run where its sentence stands otherwise.
 
 mod places;
+mod programs;
 mod settings;
 mod sources;
 mod table;

@@ -186,7 +186,7 @@ fn a_published_stop_hook_sends_the_agent_back_and_after_three_times_the_user_is_
     project.run(["Begin."]);
     let asks = project.asks();
     assert_eq!(asks.len(), 1, "{asks:?}");
-    assert_eq!((&asks[0]["ask"]["kind"], &asks[0]["ask"]["of"]), (&json!("loop"), &json!("stop")), "{asks:?}");
+    assert_eq!((&asks[0]["kind"], &asks[0]["of"]), (&json!("loop"), &json!("stop")), "{asks:?}");
     let stops = std::fs::read_to_string(world.home_folder().join("stops.jsonl")).unwrap();
     let active: Vec<Value> = stops
         .lines()

@@ -2,6 +2,8 @@
 //! counts is what arrives at the model: whose prompt a request carries, and that there is none for a task without a
 //! profile.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 
 use crate::cli_support::{Project, World, json_lines};
@@ -25,9 +27,12 @@ fn mock() -> Mock {
         let first = if task.is_empty() { seen.value["messages"][0].to_string() } else { String::new() };
         Some(format!("{at} {task} {part} {first}"))
     };
-    let script = Script::new().identify_by(conversation).reason(|name, _| {
+    // The mock refuses a message that stands in a conversation twice, and two results may come in one second.
+    let done = AtomicUsize::new(0);
+    let script = Script::new().identify_by(conversation).reason(move |name, _| {
         Some(if name.contains("MARK-") {
-            answer().text("Looked at it.").tool("mcp__mxd__done", json!({"status": "passed", "result": "it is done"}))
+            let result = format!("done {}", done.fetch_add(1, Ordering::Relaxed));
+            answer().text("Looked at it.").tool("mcp__mxd__done", json!({"status": "passed", "result": result}))
         } else {
             answer().text("Noted.")
         })

@@ -49,9 +49,9 @@ fn twenty_agents_ask_at_once_and_one_answer_after_a_kill_runs_each_call_once() {
     session.signal(rustix::process::Signal::KILL);
     session.wait_for_exit();
 
-    let mut session = open(&world, 120, 40);
+    // The question is the first thing that the next screen shows.
+    let mut session = Session::start(&world, mxd(), &[], 120, 40);
     session.wait_for_text(&format!("({AGENTS} tasks)"));
-    session.press("ctrl-n");
     session.wait_for_text(&format!("{AGENTS} tasks wait for this."));
     assert_eq!(lines(&world), 0, "a restart runs nothing by itself");
     session.press("1");

@@ -29,8 +29,8 @@ use crate::model::message::{HookMessage, Message, MessageSource};
 use crate::model::work::Work;
 use crate::model::{Ask, SessionState};
 
-/// How long all `SessionEnd` hooks together may take when the program quits.
-const END_LIMIT: Duration = Duration::from_millis(1_500);
+/// How long hooks in progress may take when the program quits, and those for `SessionEnd` after them.
+const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// The sessions that have begun in this process, so that each begins and ends once.
 #[derive(Default)]

@@ -3,8 +3,18 @@
 /// What a command begins with, where it stands alone in a literal.
 const ALONE: [&str; 7] = ["mxd ", "git ", "chmod ", "export ", "kill ", "mkdir ", "rm "];
 /// What begins like a command and is a sentence.
-const SENTENCES: [&str; 8] =
-    ["mxd runs on", "mxd {}", "git cannot", "git does not", "git found", "git {call}", "git {version}", "mxd {words}"];
+const SENTENCES: [&str; 10] = [
+    "mxd runs on",
+    "mxd {}",
+    "git cannot",
+    "git could not",
+    "mxd sandbox: ",
+    "git does not",
+    "git found",
+    "git {call}",
+    "git {version}",
+    "mxd {words}",
+];
 
 /// Returns the commands that the literals of `source` name: in backticks, or alone.
 pub fn commands(source: &str) -> Vec<String> {

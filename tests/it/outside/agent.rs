@@ -154,6 +154,13 @@ impl Agent {
                 println!("{}", text());
             }
             "send" => Self::send(value),
+            // Too long for an environment variable.
+            "huge" => {
+                let text = "x".repeat(usize::try_from(value.as_u64().unwrap()).unwrap());
+                self.update(
+                    &json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}),
+                );
+            }
             "flood" => {
                 for at in 0..value.as_u64().unwrap() {
                     self.update(&json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": format!("{at} ")}}));

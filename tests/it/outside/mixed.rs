@@ -16,7 +16,7 @@ use crate::cli_support::World;
 use crate::engine_support::PATIENCE;
 
 fn permission() -> serde_json::Value {
-    let call = json!({"toolCallId": "t", "title": "echo hi", "kind": "execute", "rawInput": {"command": "echo hi"}});
+    let call = json!({"toolCallId": "t", "title": "touch hi", "kind": "execute", "rawInput": {"command": "touch hi"}});
     let options = json!([{"optionId": "yes", "kind": "allow_once", "name": "Yes"}, {"optionId": "no", "kind": "reject_once", "name": "No"}]);
     json!({"ask": {"toolCall": call, "options": options}})
 }
