@@ -55,6 +55,7 @@ fn twenty_agents_ask_at_once_and_one_answer_after_a_kill_runs_each_call_once() {
     session.wait_for_text(&format!("{AGENTS} tasks wait for this."));
     assert_eq!(lines(&world), 0, "a restart runs nothing by itself");
     session.press("1");
+    session.press("enter");
     session.wait_until("every call to have run", || lines(&world) >= AGENTS);
     session.wait_for("all tasks to have passed", |screen| {
         let text = text(screen);
@@ -101,9 +102,9 @@ fn planner() -> World {
             "Add a greeting",
             &json!([
                 call("write_file", &write),
-                { "when": { "text": "in mode plan you may only read" },
+                { "when": { "last": "in mode plan you may only read" },
                   "calls": [{ "tool": "submit_plan", "input": plan }], "otherwise": { "text": "It was not refused." } },
-                { "when": { "text": "Your plan is approved by the user" },
+                { "when": { "last": "Your plan is approved by the user" },
                   "calls": [{ "tool": "write_file", "input": write }], "otherwise": { "text": "It was not approved." } },
                 bash("git add . && git commit -qm 'Add a greeting'"),
                 done("It says Ahoy."),
@@ -133,7 +134,9 @@ fn a_task_plans_is_approved_works_and_is_merged() {
         session.press("1");
         session.wait_for_text("It says Ahoy.");
         command(&world, &["merge", "Add a greeting"]);
-        assert_eq!(std::fs::read_to_string(world.cwd().join("greeting.txt")).unwrap(), "Ahoy\n");
+        // The merge waits for a pause of the root.
+        let file = world.cwd().join("greeting.txt");
+        session.wait_until("the merge", || std::fs::read_to_string(&file).is_ok_and(|text| text == "Ahoy\n"));
         session.quit().assert_restored(1);
     }
 }

@@ -96,6 +96,9 @@ fn a_screen_whose_engine_is_restarted_goes_on() {
     let own = serving(&world)["pid"].as_u64().unwrap();
     assert_eq!(run(&world, &["serve", "restart"]).0, 0);
     session.wait_until("another process to serve", || serving(&world)["pid"].as_u64().is_some_and(|pid| pid != own));
+    let has_screen =
+        |status: &Value| status["clients"].as_array().is_some_and(|all| all.iter().any(|it| it["kind"] == "screen"));
+    session.wait_until("the screen to join", || has_screen(&serving(&world)));
     session.wait_for_text("Before.");
     session.wait_for_text("message ");
     session.say("Go on.");

@@ -81,7 +81,7 @@ impl Agent {
             let id = message["id"].clone();
             let params = message["params"].clone();
             match message["method"].as_str().unwrap_or_default() {
-                "initialize" => self.reply(&id, self.scenario.get("initialize").cloned().unwrap_or_else(usual_hello)),
+                "initialize" => Self::reply(&id, self.scenario.get("initialize").cloned().unwrap_or_else(usual_hello)),
                 "session/new" => self.begin(&id, &params, "new"),
                 "session/load" => self.begin(&id, &params, "load"),
                 "session/resume" => self.begin(&id, &params, "resume"),
@@ -89,7 +89,7 @@ impl Agent {
                     self.cancelled = false;
                     let end = self.play(&params);
                     match end {
-                        End::Result(result) => self.reply(&id, result),
+                        End::Result(result) => Self::reply(&id, result),
                         End::Error(error) => Self::send(&json!({"jsonrpc": "2.0", "id": id, "error": error})),
                         End::Never => {}
                     }
@@ -99,7 +99,7 @@ impl Agent {
                 }
                 "session/set_mode" | "session/set_model" | "session/set_config_option" => {
                     let answer = self.scenario.get("configured").cloned().unwrap_or(json!({}));
-                    self.reply(&id, answer);
+                    Self::reply(&id, answer);
                 }
                 _ => {}
             }
@@ -124,7 +124,7 @@ impl Agent {
         if self.scenario["lists_tools"] != false {
             self.tool("tools/list", &json!({}));
         }
-        self.reply(id, result);
+        Self::reply(id, result);
     }
 
     /// Plays the steps of the next turn.
@@ -216,7 +216,7 @@ impl Agent {
         }
         if message["method"] == "_session/steering" {
             append(&self.folder.join("steered"), &message["params"]["prompt"][0]["text"].to_string());
-            self.reply(
+            Self::reply(
                 &message["id"],
                 json!({"outcome": self.scenario.get("steering").cloned().unwrap_or(json!("injected"))}),
             );
@@ -267,7 +267,7 @@ impl Agent {
         );
     }
 
-    fn reply(&self, id: &Value, result: Value) {
+    fn reply(id: &Value, result: Value) {
         Self::send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
