@@ -2,7 +2,7 @@
 //!
 //! Speaks Claude Code's protocol: JSON in, exit code and JSON out. Decides which hooks an event calls
 //! ([`set::HookSet`]), what they get ([`tool_view`]), what their answers mean ([`answer`]) and what several answers mean
-//! together ([`join`]), all as pure functions, and calls them ([`TaskHooks`]). Does not know the engine: a [`HookHost`]
+//! together ([`mod@join`]), all as pure functions, and calls them ([`TaskHooks`]). Does not know the engine: a [`HookHost`]
 //! says which hooks there are now and keeps the record of what ran. Not to be confused with git's hooks and with the
 //! setup hook of worktrees.
 
