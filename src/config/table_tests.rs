@@ -171,6 +171,8 @@ fn no_repository_can_reach_a_credential_a_host_or_a_command() {
                 | "bypassConsent"
                 | "approvedHooks"
                 | "disableAllHooks"
+                | "allowedHttpHookUrls"
+                | "approvedLifecycleHooks"
                 | "declinedHooks"
                 | "approvedTasks"
                 | "declinedTasks"

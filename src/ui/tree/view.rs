@@ -333,6 +333,9 @@ fn right_side(
     }
     if task.is_working() {
         if let Some(since) = task.since {
+            if !spans.is_empty() {
+                spans.push(Span::raw(" "));
+            }
             spans.push(Span::styled(labels::elapsed(since, cx.now), theme.style(Role::Faint)));
         }
     } else if let Some(diff) = task.diff.filter(|diff| task.asks.is_empty() && diff.added + diff.removed > 0) {
