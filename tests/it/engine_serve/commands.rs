@@ -153,8 +153,14 @@ fn a_restart_keeps_the_arguments_and_loses_nothing() {
     std::fs::write(world.root().join("gate"), "").unwrap();
     restarting.until("serving process");
     assert_eq!(first.wait().unwrap().code(), Some(0));
-    let info = place(&project).info().unwrap();
-    assert_ne!(info.pid, former);
+    let deadline = Instant::now() + PATIENCE;
+    let info = loop {
+        let info = place(&project).info().unwrap();
+        if info.pid != former && info.arguments.is_some() {
+            break info;
+        }
+        assert!(Instant::now() < deadline, "{info:?}");
+    };
     assert_eq!(info.arguments, Some(vec!["--stay".to_owned(), "--http".to_owned(), "0".to_owned()]));
     assert!(info.http.is_some());
     project.run([]).ok();
